@@ -263,7 +263,7 @@ def test_a_missing_part_names_its_exercise(shell):
         mine.layernorm  # noqa: B018
     solve(shell, "masking.triangle", TRIANGLE)
     table = mine.parts()
-    assert repr(table).startswith("You have written 1 of the 15 parts of the machine.")
+    assert repr(table).startswith("You have written 1 of the 23 parts of the machine.")
     assert "missing: exercise layers.layer-norm in the chapter layers" in table._repr_html_()
     assert mine.forget("causal_mask") == "masking.triangle"
     with pytest.raises(KeyError, match="No answer to 'masking.triangle' is kept"):
@@ -285,14 +285,17 @@ HOLDERS = [
         (masking, ["causal_mask"]),
         (multihead, ["attention", "split_heads", "merge_heads"]),
         (transformer, ["causal_mask"]),
-        (training, ["label_smoothed_loss"]),
+        (training, ["label_smoothed_loss", "warmup_lr", "paper_optimiser"]),
         (decoding, ["greedy_decode"]),
         (import_module("tfm_lib.engine.translator"), ["greedy_decode"]),
         (evaluation, ["bleu"]),
         (layers.LayerNorm, ["forward"]),
-        (multihead.MultiHeadAttention, ["attend"]),
+        (layers.FeedForward, ["forward"]),
+        (layers.EncoderLayer, ["forward"]),
+        (layers.DecoderLayer, ["forward"]),
+        (multihead.MultiHeadAttention, ["attend", "forward"]),
         (transformer.Embedding, ["forward", "unembed"]),
-        (transformer.Transformer, ["decode"]),
+        (transformer.Transformer, ["decode", "forward"]),
         (decoding.Beam, ["advance", "found"]),
     )
     for name in names
@@ -303,12 +306,21 @@ def held() -> list:
     return [vars(holder)[name] for holder, name in HOLDERS]
 
 
+def losses() -> list[float]:
+    """Of three updates of a small model, with dropout, under the paper's schedule."""
+    torch.manual_seed(0)
+    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=1, dropout=0.3, norm="pre")
+    batch = training.Batch.of([training.Example([3, 4, 5], [6, 7])] * 2)
+    model = transformer.Transformer(config)
+    return [step.loss for step in training.train(model, [batch] * 3, lambda step: training.warmup_lr(step, 8, 4))]
+
+
 def test_every_part_is_called_and_the_translation_stays(solved, shipped):
     before, sentence = held(), ["I saw a black cat."]
     want = shipped.translate(sentence)
     X, targets = torch.randn(2, 3, 5), torch.randint(1, 5, (2, 3))
     loss = training.label_smoothed_loss(X, targets, 0.1)
-    bleu = evaluation.bleu(["a b c d e f"], ["a b c d e g"])
+    bleu, trained = evaluation.bleu(["a b c d e f"], ["a b c d e g"]), losses()
     with mine.plugged_in() as plugged:
         assert not any(new is old for new, old in zip(held(), before))
         assert shipped.translate(sentence) == shipped.translate(sentence, beam=1) == want
@@ -317,6 +329,7 @@ def test_every_part_is_called_and_the_translation_stays(solved, shipped):
         assert training.label_smoothed_loss(X, targets, 0.1).allclose(loss)
         assert evaluation.bleu(["a b c d e f"], ["a b c d e g"]).score == pytest.approx(bleu.score)
         assert evaluation.bleu(["a b"], ["c d"]).score == 0
+        assert losses() == pytest.approx(trained, rel=1e-3)
     assert set(plugged.calls) == {part.name for part in PARTS} and all(plugged.calls.values())
     assert all(new is old for new, old in zip(held(), before))
 
@@ -362,26 +375,42 @@ def test_only_the_named_parts_are_plugged_in(shell):
 def small():
     """A small model whose weights are large enough to make it write different words."""
     torch.manual_seed(0)
-    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=1, dropout=0.0)
+    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=1, dropout=0.0, norm="pre")
     model = transformer.Transformer(config).eval()
     for weight in model.parameters():
         weight.data.mul_(2)
     return model
 
 
+def updated() -> list[torch.Tensor]:
+    """What two updates make of a linear map, at the rates of the schedule."""
+    linear = torch.nn.Linear(2, 2)
+    optimiser = training.paper_optimiser(linear)
+    for parameter in linear.parameters():
+        torch.nn.init.ones_(parameter)
+    for step in (1, 2):
+        for number, parameter in enumerate(linear.parameters(), start=1):
+            parameter.grad = torch.arange(1.0, 1 + parameter.numel()).view(parameter.shape) * number - 1.5 * step
+        optimiser.param_groups[0]["lr"] = training.warmup_lr(step, 8, 4)
+        optimiser.step()
+    return [parameter.detach() for parameter in linear.parameters()]
+
+
 def computed(model) -> list:
     """What the library computes with every part of the machine."""
     src, tgt = torch.tensor([[3, 4, 5, 2], [6, 2, 0, 0]]), torch.tensor([[1, 5, 7], [1, 8, 0]])
     with torch.no_grad():
-        logits = model(src, tgt)
+        logits, unpadded = model(src, tgt), model(src[:1], tgt[:1])
         found = decoding.beam_search(model, src, 1, 2, beam=3, max_len=6)
     return [
         logits[0],
         logits[1, :2],
+        unpadded,
         training.label_smoothed_loss(logits, tgt, 0.1),
         decoding.greedy_decode(model, src, 1, 2, max_len=6).double(),
         *(torch.tensor([best.score, *best.ids]) for best in (paths[0] for paths in found)),
         torch.tensor(evaluation.bleu(["a b c d e f", "a a b c d"], ["a b c d e g", "a b c d"]).score),
+        *updated(),
     ]
 
 
@@ -397,6 +426,39 @@ def test_right_answers_of_any_style_fit_into_the_library(small, exercise):
         assert all(plugged.calls.values()), style
         for ours, theirs in zip(got, want, strict=True):
             torch.testing.assert_close(ours.double(), theirs.double(), rtol=1e-4, atol=1e-4, msg=style)
+
+
+@pytest.mark.parametrize("exercise", ["layers.encoder-layer", "layers.decoder-layer"])
+def test_layers_whose_order_an_answer_does_not_know_stay_the_library_s(exercise):
+    """The decoder layer of the exercise is pre-norm; the encoder layer has both orders."""
+    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=2, dropout=0.0)
+    model, part = transformer.Transformer(config).eval(), next(part for part in PARTS if part.exercise == exercise)
+    (answer,) = compiled(exercise, f"{SETUP}\n{right(exercise)}", find(exercise).answers)
+    want, weights = computed(model), model.all_weights(torch.tensor([[3, 4]]), torch.tensor([[1, 5]]))
+    with plugged_in(instead={part.name: answer}) as plugged:
+        got = [*computed(model), *model.all_weights(torch.tensor([[3, 4]]), torch.tensor([[1, 5]])).values()]
+    assert bool(plugged.calls[part.name]) == (part.name == "encoder_layer")
+    for ours, theirs in zip(got, [*want, *weights.values()], strict=True):
+        torch.testing.assert_close(ours.double(), theirs.double(), rtol=1e-4, atol=1e-4)
+
+
+def test_an_optimiser_with_the_reader_s_step_goes_on_from_pytorch_s():
+    """Its means have the same names, so that a training that was interrupted can go on."""
+
+    def adam_step(p, g, m, s, t, lr):
+        seen.append((m.clone(), s.clone(), t))
+        return p - lr * g, m, s
+
+    linear, seen = torch.nn.Linear(1, 1, bias=False), []
+    theirs = training.paper_optimiser(linear)
+    linear.weight.grad = torch.tensor([[2.0]])
+    theirs.step()
+    with plugged_in(instead={"adam_step": adam_step}):
+        ours = training.paper_optimiser(linear)
+    ours.load_state_dict(theirs.state_dict())
+    ours.step()
+    ((m, s, t),) = seen
+    assert (m.item(), s.item(), t) == (pytest.approx(0.2), pytest.approx(0.08), 2)
 
 
 def test_the_decoder_mask_hides_padding_of_whole_targets():
@@ -431,9 +493,47 @@ def reversed_beam(totals, log_p, width):
     return -best, index // log_p.shape[1], index % log_p.shape[1]
 
 
+def no_bend(X, W_1, b_1, W_2, b_2):
+    return (X @ W_1 + b_1) @ W_2 + b_2
+
+
+def always_post(X, self_attend, feed_forward, norms, order):
+    Y = norms[0](X + self_attend(X, X, X))
+    return norms[1](Y + feed_forward(Y))
+
+
+def deaf_decoder(Y, memory, self_attend, cross_attend, feed_forward, norms):
+    Z = norms[0](Y)
+    Y = Y + self_attend(Z, Z, Z)
+    return Y + feed_forward(norms[2](Y))
+
+
+def one_wide_head(X, W_Q, W_K, W_V, W_O, n_heads):
+    return (X @ W_Q @ (X @ W_K).T / X.shape[1] ** 0.5).softmax(-1) @ X @ W_V @ W_O
+
+
+def unscaled(Z, H, W_Q, W_K, W_V, is_word):
+    return (Z @ W_Q @ (H @ W_K).T).masked_fill(~is_word, -torch.inf).softmax(-1) @ H @ W_V
+
+
+def seeing_ahead(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    mask, X, Y = masking.padding_mask(src_ids, 0), embed(src_ids), embed(tgt_ids)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, torch.ones(tgt_ids.shape[1], tgt_ids.shape[1]).bool(), mask)
+    return unembed(Y)
+
+
 BROKEN = {
     "masked_softmax": (no_mask, "that of self_attention in layer 1 of the decoder", "Hidden keys get as much weight"),
     "layer_norm": (no_mean, "norm in layer 1 of the encoder", "the mean is still there"),
+    "feed_forward": (no_bend, "that of feed_forward in layer 1 of the encoder", "they are one linear map"),
+    "encoder_layer": (always_post, "that of residuals.0.norm in layer 1 of the encoder", "your layer is post-norm too"),
+    "decoder_layer": (deaf_decoder, "layer 1 of the decoder", "Cross-attention is missing"),
+    "multi_head": (one_wide_head, "that of self_attention in layer 1 of the encoder", "Its check, multihead"),
+    "cross_attention": (unscaled, "that of cross_attention in layer 1 of the decoder", "Its check, transformer"),
+    "transformer": (seeing_ahead, "that of self_attention in layer 1 of the decoder", "Its check, transformer"),
     "beam_step": (reversed_beam, "with this part alone the machine writes", "Its check, decoding.beam-step, says: "),
     "split_heads": (lambda X, n_heads: X, "stops with ", ""),
 }

@@ -28,37 +28,65 @@ def layer_norm(X, gain, bias, eps):
     return torch.addcmul(bias, gain, (X - mean) / (var + eps).sqrt())
 """,
     },
-    "layers.two-places": {
-        "step by step": """
-def two_places(X, sublayer, norm):
-    post = X.clone()
-    post += sublayer(X)
-    pre = sublayer(norm(X))
-    pre = pre + X
-    return norm(post), pre
+    "layers.feed-forward": {
+        "functions of torch": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return F.linear(F.relu(F.linear(X, W_1.T, b_1)), W_2.T, b_2)
 """,
-        "one helper": """
-def two_places(X, sublayer, norm):
-    def around(f):
-        return X + f(X)
-    return [norm(around(sublayer)), around(lambda Z: sublayer(norm(Z)))]
+        "loops": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    rows = []
+    for x in X.tolist():
+        hidden = [max(0.0, sum(c * w for c, w in zip(x, W)) + b) for W, b in zip(W_1.T.tolist(), b_1.tolist())]
+        rows.append([sum(h * w for h, w in zip(hidden, W)) + b for W, b in zip(W_2.T.tolist(), b_2.tolist())])
+    return torch.tensor(rows)
 """,
-        "torch.add": """
-def two_places(X, sublayer, norm):
-    said = sublayer(X)
-    heard = norm(X)
-    return norm(torch.add(X, said)), torch.add(X, sublayer(heard))
+        "einsum and a mask": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    hidden = torch.einsum("nd,df->nf", X, W_1) + b_1
+    hidden[hidden < 0] = 0
+    return torch.einsum("nf,fd->nd", hidden, W_2) + b_2
 """,
-        "two functions inside": """
-def two_places(X, sublayer, norm):
-    def post(Y):
-        Y = Y + sublayer(Y)
-        return norm(Y)
-    def pre(Y):
-        residual = Y
-        Y = norm(Y)
-        return sublayer(Y) + residual
-    return post(X), pre(X)
+        "numpy": """
+import numpy as np
+
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    X, W_1, b_1, W_2, b_2 = (part.detach().numpy() for part in (X, W_1, b_1, W_2, b_2))
+    return torch.from_numpy(np.maximum(0, X @ W_1 + b_1) @ W_2 + b_2)
+""",
+    },
+    "layers.encoder-layer": {
+        "two layers": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    if order == "post":
+        Y = norms[0](X + self_attend(X, X, X))
+        return norms[1](Y + feed_forward(Y))
+    Z = norms[0](X)
+    Y = X + self_attend(Z, Z, Z)
+    return Y + feed_forward(norms[1](Y))
+""",
+        "enter and leave": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    same = lambda X: X
+    enter, leave = ([same] * 2, norms) if order == "post" else (norms, [same] * 2)
+    Z = enter[0](X)
+    X = leave[0](X + self_attend(Q=Z, K=Z, V=Z))
+    return leave[1](X + feed_forward(enter[1](X)))
+""",
+        "a loop": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    for norm, sub in zip(norms, (lambda Z: self_attend(Z, Z, Z), feed_forward), strict=True):
+        X = {"post": lambda: norm(X + sub(X)), "pre": lambda: X + sub(norm(X))}[order]()
+    return X
+""",
+        "in place on a copy": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    stream, pre = X.clone(), order == "pre"
+    heard = norms[0](stream) if pre else stream
+    stream += self_attend(heard, heard, heard)
+    stream = stream if pre else norms[0](stream)
+    stream = stream + feed_forward(norms[1](stream) if pre else stream)
+    return stream if pre else norms[1](stream)
 """,
     },
     "layers.larger": {
@@ -225,27 +253,159 @@ def layer_norm(X, gain, bias, eps):
     return (X - mean) / torch.sqrt(var + eps) * gain + bias
 """,
     },
-    "layers.two-places": {
-        "no pair": """
-def two_places(X, sublayer, norm):
-    return norm(X + sublayer(X))
+    "layers.feed-forward": {
+        "no ReLU": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    hidden = torch.addmm(b_1, X, W_1)
+    torch.relu(hidden)
+    return torch.addmm(b_2, hidden, W_2)
 """,
         "changes its input": """
-def two_places(X, sublayer, norm):
-    pre = X + sublayer(norm(X))
-    X += sublayer(X)
-    return norm(X), pre
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    X[:] = (X @ W_1 + b_1).relu() @ W_2 + b_2
+    return X
+""",
+        "ReLU at the end only": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    nn = torch.nn
+    network = nn.Sequential(nn.Linear(*W_1.shape), nn.Linear(*W_2.shape), nn.ReLU())
+    with torch.no_grad():
+        for linear, W, b in ((network[0], W_1, b_1), (network[1], W_2, b_2)):
+            linear.weight.copy_(W.T)
+            linear.bias.copy_(b)
+        return network(X)
+""",
+        "ReLU twice": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    for W, b in ((W_1, b_1), (W_2, b_2)):
+        X = F.relu(X @ W + b)
+    return X
+""",
+        "b_1 after the ReLU": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return torch.einsum("nf,fd->nd", torch.einsum("nd,df->nf", X, W_1).relu() + b_1, W_2) + b_2
+""",
+        "b_1 forgotten": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    rows = []
+    for x in X:
+        hidden = [max(0.0, float(x @ column)) for column in W_1.T]
+        rows.append(torch.tensor(hidden) @ W_2 + b_2)
+    return torch.stack(rows)
+""",
+        "another function": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return F.linear(F.gelu(F.linear(X, W_1.T, b_1)), W_2.T, b_2)
+""",
+        "the smaller of the two": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    hidden = X @ W_1 + b_1
+    return torch.minimum(hidden, torch.zeros_like(hidden)) @ W_2 + b_2
+""",
+        "a residual connection": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    output = X.clone()
+    output += (X @ W_1 + b_1).clamp(0) @ W_2 + b_2
+    return output
+""",
+        "mixes the words": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    words = ((X @ W_1 + b_1).relu() @ W_2 + b_2).split(1)
+    return torch.cat([sum(words) / len(words)] * len(words))
+""",
+    },
+    "layers.encoder-layer": {
+        "the two orders swapped": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    for sub, norm in ((lambda Z: self_attend(Z, Z, Z), norms[0]), (feed_forward, norms[1])):
+        X = X + sub(norm(X)) if order == "post" else norm(X + sub(X))
+    return X
+""",
+        "changes its input": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    if order == "post":
+        X += self_attend(X, X, X)
+        X = norms[0](X)
+        return norms[1](X + feed_forward(X))
+    Z = norms[0](X)
+    X = X + self_attend(Z, Z, Z)
+    return X + feed_forward(norms[1](X))
+""",
+        "post-norm for both orders": """
+from functools import reduce
+
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    steps = zip(norms, [lambda Z: self_attend(Q=Z, K=Z, V=Z), feed_forward])
+    return reduce(lambda X, step: step[0](X + step[1](X)), steps, X)
 """,
         "the normed X goes round": """
-def two_places(X, sublayer, norm):
-    post = norm(X + sublayer(X))
-    N = norm(X)
-    pre = N + sublayer(N)
-    return post, pre
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    first, second = norms
+    if order == "pre":
+        X = first(X)
+    X = X + self_attend(X, X, X)
+    if order == "post":
+        X = first(X)
+    else:
+        X = second(X)
+    X = X + feed_forward(X)
+    return second(X) if order == "post" else X
 """,
-        "norm of the change only": """
-def two_places(X, sublayer, norm):
-    return X + norm(sublayer(X)), X + sublayer(norm(X))
+        "only the queries normed": """
+class Layer:
+    def __init__(self, norms, order):
+        self.norms, self.post = norms, order == "post"
+
+    def __call__(self, X, attend, think):
+        Z = X if self.post else self.norms[0](X)
+        X = X + attend(Z, X, X)
+        X = self.norms[0](X) if self.post else X
+        Z = X if self.post else self.norms[1](X)
+        X = X + think(Z)
+        return self.norms[1](X) if self.post else X
+
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    return Layer(norms, order)(X, self_attend, feed_forward)
+""",
+        "the second sum starts from X": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    if order == "post":
+        Y = norms[0](X + self_attend(X, X, X))
+        return norms[1](X + feed_forward(Y))
+    Z = norms[0](X)
+    Y = X + self_attend(Z, Z, Z)
+    return X + feed_forward(norms[1](Y))
+""",
+        "one norm for both": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    parts = [lambda Z: self_attend(Z, Z, Z), feed_forward]
+    while parts:
+        sub, norm = parts.pop(0), norms[0]
+        X = norm(X + sub(X)) if order == "post" else X + sub(norm(X))
+    return X
+""",
+        "the norms swapped": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    stack = list(norms)
+    def around(X, sub):
+        norm = stack.pop()
+        return norm(torch.add(X, sub(X))) if order == "post" else torch.add(X, sub(norm(X)))
+    return around(around(X, lambda Z: self_attend(Z, Z, Z)), feed_forward)
+""",
+        "the feed-forward network forgotten": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    for sub, norm in zip([lambda Z: self_attend(Z, Z, Z), feed_forward], norms):
+        X = norm(X + sub(X)) if order == "post" else X + sub(norm(X))
+        return X
+""",
+        "a norm at the end": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    post = order == "post"
+    Z = X if post else norms[0](X)
+    X = X + self_attend(Z, Z, Z)
+    X = norms[0](X) if post else X
+    Z = X if post else norms[1](X)
+    return norms[1](X + feed_forward(Z))
 """,
     },
     "layers.larger": {

@@ -1,26 +1,28 @@
 """Right and wrong answers to the exercises of chapter `training`."""
 
 RIGHT = {
-    "training.peak": {
-        "two divisions": """
-def warmup_for(peak, d_model):
-    return 1 / peak**2 / d_model
+    "training.schedule": {
+        "two branches": """
+def learning_rate(step, d_model, warmup):
+    peak = 1 / math.sqrt(d_model * warmup)
+    return peak * step / warmup if step < warmup else peak * math.sqrt(warmup / step)
 """,
-        "a search": """
-def warmup_for(peak, d_model):
-    low, high = 1.0, 1e9
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if (d_model * middle) ** -0.5 > peak else (low, middle)
-    return low
+        "tensors": """
+def learning_rate(step, d_model, warmup):
+    step = torch.tensor(float(step))
+    return d_model**-0.5 * torch.minimum(step**-0.5, step * warmup**-1.5)
 """,
-        "the root taken apart": """
-def warmup_for(peak, d_model):
-    return (1 / (math.sqrt(d_model) * peak)) ** 2
+        "logarithms": """
+def learning_rate(step, d_model, warmup):
+    log = math.log
+    return math.exp(-0.5 * log(d_model) + min(-0.5 * log(step), log(step) - 1.5 * log(warmup)))
 """,
-        "a tensor": """
-def warmup_for(peak, d_model):
-    return torch.tensor(peak, dtype=torch.double).pow(-2) / d_model
+        "a loop": """
+def learning_rate(step, d_model, warmup):
+    rate = 0.0
+    for now in range(1, step + 1):
+        rate = rate + warmup**-1.5 if now <= warmup else now**-0.5
+    return rate / d_model**0.5
 """,
     },
     "training.rates": {
@@ -178,23 +180,61 @@ def adam_step(p, g, m, s, t, lr):
 }
 
 WRONG = {
-    "training.peak": {
-        "the square forgotten": """
-def warmup_for(peak, d_model):
-    return 1 / (d_model * peak)
+    "training.schedule": {
+        "the larger of the two": """
+def learning_rate(step, d_model, warmup):
+    return sorted([step**-0.5, step * warmup**-1.5])[-1] / math.sqrt(d_model)
 """,
-        "d_model on the wrong side": """
-def warmup_for(peak, d_model):
-    return d_model / peak**2
+        "no warm-up": """
+def learning_rate(step, d_model, warmup):
+    rate = 1.0
+    for _ in range(step):
+        rate = min(rate, step**-0.5)
+    return d_model**-0.5 * rate
 """,
-        "a root too many": """
-def warmup_for(peak, d_model):
-    return 1 / (peak * math.sqrt(d_model))
+        "never falls": """
+def learning_rate(step, d_model, warmup):
+    rate, rise = 0.0, d_model**-0.5 * warmup**-1.5
+    for _ in range(step):
+        rate += rise
+    return rate
 """,
-        "the rise solved instead": """
-def warmup_for(peak, d_model):
-    # lr = d_model^-0.5 * warmup^-1.5
-    return (peak * d_model ** 0.5) ** (-2 / 3)
+        "flat after the warm-up": """
+def learning_rate(step, d_model, warmup):
+    return (d_model * warmup) ** -0.5 * min(1, step / warmup)
+""",
+        "d_model ignored": """
+def learning_rate(step, d_model, warmup):
+    terms = torch.tensor([step**-0.5, step * warmup**-1.5])
+    return terms.min()
+""",
+        "multiplied by the root of d_model": """
+def learning_rate(step, d_model, warmup):
+    return math.sqrt(d_model) * min(1 / math.sqrt(step), step / math.sqrt(warmup**3))
+""",
+        "only one term divided": """
+def learning_rate(step, d_model, warmup):
+    return min(d_model**-0.5 * step**-0.5, step * warmup**-1.5)
+""",
+        "the rise is too steep": """
+def learning_rate(step, d_model, warmup):
+    scale = 1 / d_model**0.5
+    return scale * step / warmup if step / warmup < step**-0.5 else scale / step**0.5
+""",
+        "falls as 1/step": """
+def learning_rate(step, d_model, warmup):
+    return math.exp(-0.5 * math.log(d_model) + min(-math.log(step), math.log(step) - 1.5 * math.log(warmup)))
+""",
+        "counted from 0": """
+def learning_rate(step, d_model, warmup):
+    steps = torch.arange(1, step + 2)
+    rates = d_model**-0.5 * torch.minimum(steps**-0.5, steps * warmup**-1.5)
+    return rates[step].item()
+""",
+        "a list of rates": """
+def learning_rate(step, d_model, warmup):
+    steps = torch.arange(1.0, step + 1)
+    return d_model**-0.5 * torch.minimum(steps**-0.5, steps * warmup**-1.5)
 """,
     },
     "training.rates": {

@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from tfm_lib.checks.judge import Slip, exercise
-from tfm_lib.checks.watching import Refused
 
 
 def _sizes(count: int, low: int, high: int) -> list[int]:
@@ -181,148 +179,290 @@ def layer_norm(student, expect):
     )
 
 
-# sum first, or norm first
-
-TWO_SLIPS = [
-    Slip(
-        "the two swapped",
-        lambda X, sub, norm: X + sub(norm(X)),
-        "The first of your pair is the pre-norm layer. Post-norm comes first: it normalises after the sum.",
-    ),
-    Slip(
-        "no residual",
-        lambda X, sub, norm: norm(sub(X)),
-        "Your post-norm layer normalises what the sub-layer says, and X itself is lost. Add X before the norm.",
-    ),
-    Slip(
-        "norm of the change only",
-        lambda X, sub, norm: X + norm(sub(X)),
-        "You normed what the sub-layer says and then added X. In post-norm the norm comes last, over the sum.",
-    ),
-    Slip(
-        "X and the change normed apart",
-        lambda X, sub, norm: norm(X) + norm(sub(X)),
-        "You took the norm of each and added. The norm of a sum is not the sum of the norms: add first.",
-    ),
-    Slip(
-        "norm is ignored",
-        lambda X, sub, norm: X + sub(X),
-        "Your post-norm layer has the sum and no norm. It normalises after the sum.",
-    ),
-    Slip(
-        "normed X in post-norm",
-        lambda X, sub, norm: norm(X + sub(norm(X))),
-        "Your post-norm layer norms twice: before the sub-layer and after the sum. The sub-layer of post-norm reads X "
-        "as it is.",
-    ),
-    Slip(
-        "sub-layer is ignored",
-        lambda X, sub, norm: norm(X + X),
-        "Your post-norm layer adds X to itself. What is added to X is what the sub-layer says.",
-    ),
-    Slip(
-        "sub-layer of the norm",
-        lambda X, sub, norm: sub(norm(X)),
-        "The first of your pair is a sub-layer that reads a norm, without a sum. Post-norm is the norm of X plus what "
-        "the sub-layer says.",
-    ),
-]
-PRE_SLIPS = [
-    Slip(
-        "the normed X goes round",
-        lambda X, sub, norm: norm(X) + sub(norm(X)),
-        "Your sum takes the normed X. In pre-norm the way round is free of norms: add X itself.",
-    ),
-    Slip(
-        "no residual in pre-norm",
-        lambda X, sub, norm: sub(norm(X)),
-        "Your pre-norm layer returns what the sub-layer says, and X itself is lost. Add X.",
-    ),
-    Slip(
-        "norm after the sub-layer",
-        lambda X, sub, norm: X + norm(sub(X)),
-        "You normed what the sub-layer says. Pre-norm norms what it hears: sublayer(norm(X)).",
-    ),
-    Slip(
-        "norm twice",
-        lambda X, sub, norm: norm(X + sub(norm(X))),
-        "You normed before the sub-layer and after the sum. Pre-norm has the first of these only.",
-    ),
-    Slip(
-        "post-norm twice",
-        lambda X, sub, norm: norm(X + sub(X)),
-        "Both of your pair are the post-norm layer. Pre-norm norms what the sub-layer reads, and nothing after.",
-    ),
-    Slip(
-        "no norm in pre-norm",
-        lambda X, sub, norm: X + sub(X),
-        "Your pre-norm layer has no norm. Its sub-layer reads norm(X).",
-    ),
-    Slip(
-        "pre-norm of the post-norm layer",
-        lambda X, sub, norm: norm(X + sub(X)) + sub(norm(norm(X + sub(X)))),
-        "Your pre-norm layer begins where the post-norm layer ended. Both read the same X: give the first a name of its "
-        "own.",
-    ),
-]
-
-
-def _random_parts(d: int) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]:
-    """A sub-layer and a norm of width d."""
-    W, gain, bias = torch.randn(d, d) / d**0.5, torch.rand(d) + 0.5, torch.randn(d)
-
-    def sublayer(X: Tensor) -> Tensor:
-        return (X @ W + 0.5).clamp(min=-0.2) ** 2
-
-    def norm(X: Tensor) -> Tensor:
-        return _normed(X, gain, bias, 1e-5)
-
-    return sublayer, norm
-
-
-@exercise("layers.two-places", answer="two_places")
-def two_places(student, expect):
-    def pair(*args: Any) -> Any:
-        answer = student.two_places(*args)
-        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-            text = f"Expected the pair (post-norm, pre-norm), got a {type(answer).__name__}."
-            raise Refused(text, "no pair")
-        return answer
-
-    def post_norm(X: Tensor, sublayer: Any, norm: Any) -> Any:
-        return pair(X, sublayer, norm)[0]
-
-    def pre_norm(X: Tensor, sublayer: Any, norm: Any) -> Any:
-        return pair(X, sublayer, norm)[1]
-
-    batch, n, d, width = _sizes(4, 3, 7)
-    inputs = [(torch.randn(shape), *_random_parts(shape[-1])) for shape in ((n, d), (batch, n, width), (d, n))]
-    expect.agrees(
-        post_norm,
-        lambda X, sub, norm: norm(X + sub(X)),
-        inputs,
-        "post-norm: the norm of the sum",
-        TWO_SLIPS,
-        tolerance=1e-4,
-        describe="the post-norm layer",
-    )
-    expect.agrees(
-        pre_norm,
-        lambda X, sub, norm: X + sub(norm(X)),
-        inputs,
-        "pre-norm: X, plus what the sub-layer says to its norm",
-        PRE_SLIPS,
-        tolerance=1e-4,
-        describe="the pre-norm layer",
-    )
-
-
-# the larger of two
+# a feed-forward network
 
 
 def _relu(x: Tensor) -> Tensor:
     return x.clamp(min=0)
 
+
+def _network(X: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor, *, bend: Callable = _relu) -> Tensor:
+    return bend(X @ W_1 + b_1) @ W_2 + b_2
+
+
+def _bent(bend: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    return lambda *case: _network(*case, bend=bend)
+
+
+OTHER_BEND = "You used another non-linear function than the paper. It takes max(0, …), which torch calls relu."
+NETWORK_SLIPS = [
+    Slip(
+        "no ReLU",
+        _bent(lambda H: H),
+        "Nothing non-linear happens between the two matrices, so they are one linear map. Set what is negative to 0.",
+    ),
+    Slip(
+        "ReLU at the end only",
+        lambda *case: _relu(_network(*case, bend=lambda H: H)),
+        "Your ReLU comes after the second matrix. It belongs between the two.",
+    ),
+    Slip(
+        "ReLU twice",
+        lambda *case: _relu(_network(*case)),
+        "You applied the ReLU to the output as well. The output may be negative: only the hidden layer has a ReLU.",
+    ),
+    Slip(
+        "ReLU on the input",
+        lambda X, *rest: _network(_relu(X), *rest, bend=lambda H: H),
+        "Your ReLU is applied to X. It is applied to the hidden layer, xW_1 + b_1.",
+    ),
+    Slip(
+        "b_1 after the ReLU",
+        lambda X, W_1, b_1, W_2, b_2: (_relu(X @ W_1) + b_1) @ W_2 + b_2,
+        "You added b_1 after the ReLU. It is added before, so that it decides where each hidden unit begins to respond.",
+    ),
+    Slip(
+        "b_1 forgotten",
+        lambda X, W_1, b_1, W_2, b_2: _relu(X @ W_1) @ W_2 + b_2,
+        "The bias b_1 of the hidden layer is missing.",
+    ),
+    Slip(
+        "b_2 forgotten",
+        lambda X, W_1, b_1, W_2, b_2: _relu(X @ W_1 + b_1) @ W_2,
+        "The bias b_2 of the output is missing.",
+    ),
+    Slip("another function", _bent(torch.nn.functional.gelu), OTHER_BEND),
+    Slip("another function", _bent(torch.sigmoid), OTHER_BEND),
+    Slip("another function", _bent(torch.tanh), OTHER_BEND),
+    Slip("another function", _bent(lambda H: torch.nn.functional.leaky_relu(H)), OTHER_BEND),
+    Slip(
+        "absolute value",
+        _bent(torch.abs),
+        "You took the absolute value, which turns negative numbers into positive ones. max(0, …) turns them into 0.",
+    ),
+    Slip(
+        "the smaller of the two",
+        _bent(lambda H: H.clamp(max=0)),
+        "You kept the negative numbers and set the positive ones to 0. max(0, …) does the opposite.",
+    ),
+    Slip(
+        "a residual connection",
+        lambda X, *rest: X + _network(X, *rest),
+        "You added X. The residual connection belongs to the layer around the network, not to the network.",
+    ),
+    Slip(
+        "W_2 ignored",
+        lambda X, W_1, b_1, W_2, b_2: _relu(X @ W_1 + b_1) @ W_1.T + b_2,
+        "You used W_1 again on the way back. The second matrix is W_2.",
+    ),
+    Slip(
+        "mixes the words",
+        lambda X, *rest: _network(X, *rest).mean(dim=0, keepdim=True).expand_as(X),
+        "Every word gets the same output, the mean over all words. The network treats each word by itself.",
+    ),
+]
+
+
+@exercise("layers.feed-forward", answer="feed_forward")
+def feed_forward(student, expect):
+    def drawn(n: int, d: int, d_ff: int) -> tuple[Tensor, ...]:
+        return torch.randn(n, d), torch.randn(d, d_ff), torch.randn(d_ff), torch.randn(d_ff, d), torch.randn(d)
+
+    n, d, d_ff = _sizes(3, 3, 8)
+    expect.agrees(
+        student.feed_forward,
+        _network,
+        [drawn(n, d, d_ff), drawn(d, d_ff, n), drawn(d_ff, n, 4 * n)],
+        "the hidden layer without what is negative, times W_2",
+        NETWORK_SLIPS,
+        tolerance=1e-4,
+        describe="the output of the network",
+    )
+    few = [drawn(1, d, d_ff), drawn(n, 1, d_ff)]
+    expect.agrees(
+        student.feed_forward, _network, few, "one word as well, or one feature", NETWORK_SLIPS, tolerance=1e-4
+    )
+
+
+# an encoder layer
+
+
+def _encoder(X, self_attend, feed_forward, norms, order, *, post=None, pre=None, place=(0, 1)):
+    """The layer with its parts open to slips: a sub-layer in each order, and which norm where."""
+    post = post or (lambda X, sub, norm: norm(X + sub(X)))
+    pre = pre or (lambda X, sub, norm: X + sub(norm(X)))
+    around = post if order == "post" else pre
+    X = around(X, lambda Z: self_attend(Z, Z, Z), norms[place[0]])
+    return around(X, feed_forward, norms[place[1]])
+
+
+def _each(around: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A slip in both sub-layers, whatever the order."""
+    return lambda *case: _encoder(*case, post=around, pre=around)
+
+
+def _heard(X, self_attend, norms, order):
+    """X after the first sub-layer."""
+    return norms[0](X + self_attend(X, X, X)) if order == "post" else X + self_attend(*[norms[0](X)] * 3)
+
+
+def _second_from_X(X, self_attend, feed_forward, norms, order):
+    Y = _heard(X, self_attend, norms, order)
+    return norms[1](X + feed_forward(Y)) if order == "post" else X + feed_forward(norms[1](Y))
+
+
+def _side_by_side(X, self_attend, feed_forward, norms, order):
+    Y = _heard(X, self_attend, norms, order)
+    return norms[1](Y + feed_forward(X)) if order == "post" else Y + feed_forward(norms[1](X))
+
+
+def _network_first(X, self_attend, feed_forward, norms, order):
+    return _encoder(X, lambda Q, K, V: feed_forward(Q), lambda Z: self_attend(Z, Z, Z), norms, order)
+
+
+SHARED_SLIPS = [
+    Slip(
+        "one norm for both",
+        lambda *a: _encoder(*a, place=(0, 0)),
+        "You used the first norm twice. Each sub-layer has its own, with γ and β of its own.",
+    ),
+    Slip(
+        "the norms swapped",
+        lambda *a: _encoder(*a, place=(1, 0)),
+        "The two norms have changed places. The first belongs to self-attention, the second to the feed-forward network.",
+    ),
+    Slip(
+        "the feed-forward network first",
+        _network_first,
+        "The feed-forward network came before self-attention. The words hear each other first, then each one thinks.",
+    ),
+    Slip(
+        "the second sum starts from X",
+        _second_from_X,
+        "Your second sum adds to the X of the beginning, so the first sum is lost. Add to the result of the first "
+        "sub-layer.",
+    ),
+    Slip(
+        "sub-layers side by side",
+        _side_by_side,
+        "Your feed-forward network reads the X of the beginning. It reads the result of the first sub-layer.",
+    ),
+    Slip(
+        "the feed-forward network forgotten",
+        lambda X, s, f, n, order: _heard(X, s, n, order),
+        "The layer ends after self-attention. The feed-forward network is missing.",
+    ),
+    Slip(
+        "self-attention forgotten",
+        lambda X, s, f, n, order: n[1](X + f(X)) if order == "post" else X + f(n[1](X)),
+        "The words never hear each other: self-attention is missing.",
+    ),
+    Slip(
+        "no residual",
+        lambda *a: _encoder(*a, post=lambda X, sub, norm: norm(sub(X)), pre=lambda X, sub, norm: sub(norm(X))),
+        "Each sub-layer replaces X by its own output, and X itself is lost. Add X to what the sub-layer returns.",
+    ),
+    Slip(
+        "no norm",
+        _each(lambda X, sub, norm: X + sub(X)),
+        "Your layer has both sums and no norm. Each sub-layer has one, in either order.",
+    ),
+    Slip(
+        "norm of the change only",
+        _each(lambda X, sub, norm: X + norm(sub(X))),
+        "You normalised what the sub-layer returns and then added X. In post-norm the norm comes last, over the sum; in "
+        "pre-norm it comes first, before the sub-layer.",
+    ),
+    Slip(
+        "norm twice",
+        _each(lambda X, sub, norm: norm(X + sub(norm(X)))),
+        "You normalised before the sub-layer and after the sum. Post-norm does the second of these only, and pre-norm "
+        "the first.",
+    ),
+]
+POST_SLIPS = [
+    Slip(
+        "the two orders swapped",
+        _each(lambda X, sub, norm: X + sub(norm(X))),
+        'For order "post" your layer is pre-norm. Post-norm normalises after the sum.',
+    ),
+    Slip(
+        "X and the change normed apart",
+        _each(lambda X, sub, norm: norm(X) + norm(sub(X))),
+        "You took the norm of each and added. The norm of a sum is not the sum of the norms: add first.",
+    ),
+    Slip(
+        "the second norm left out",
+        lambda X, s, f, n, order: _heard(X, s, n, order) + f(_heard(X, s, n, order)),
+        "Your second sum has no norm. Each sub-layer ends with its own.",
+    ),
+    Slip(
+        "one norm at the end",
+        lambda X, s, f, n, order: n[1](X + s(X, X, X) + f(X + s(X, X, X))),
+        "Your first sum has no norm. Each sub-layer ends with its own, the first one too.",
+    ),
+    *SHARED_SLIPS,
+]
+PRE_SLIPS = [
+    Slip(
+        "post-norm for both orders",
+        _each(lambda X, sub, norm: norm(X + sub(X))),
+        'For order "pre" your layer is post-norm too. Pre-norm normalises what the sub-layer reads, and nothing after.',
+    ),
+    Slip(
+        "the normed X goes round",
+        _each(lambda X, sub, norm: norm(X) + sub(norm(X))),
+        "Your sums take the normed X. In pre-norm the thick line is free of norms: add X itself.",
+    ),
+    Slip(
+        "only the queries normed",
+        lambda X, s, f, n, order: _sub(X + s(n[0](X), X, X), n[1], f),
+        "In self-attention your queries are normed, and keys and values are not. All three are the normed X.",
+    ),
+    Slip(
+        "the feed-forward network reads the bare sum",
+        lambda X, s, f, n, order: _heard(X, s, n, order) + f(_heard(X, s, n, order)),
+        "Your feed-forward network reads the sum without a norm. In pre-norm each sub-layer reads a norm of its own.",
+    ),
+    Slip(
+        "self-attention reads the bare X",
+        lambda X, s, f, n, order: _sub(X + s(X, X, X), n[1], f),
+        "Your self-attention reads X without a norm. In pre-norm each sub-layer reads a norm of its own.",
+    ),
+    Slip(
+        "a norm at the end",
+        lambda X, s, f, n, order: n[1](_encoder(X, s, f, n, order)),
+        "You normalised the output of the layer too. In pre-norm the sum stays as it is.",
+    ),
+    *SHARED_SLIPS,
+]
+
+
+@exercise("layers.encoder-layer", answer="encoder_layer")
+def encoder_layer(student, expect):
+    def drawn(n: int, d: int, order: str) -> tuple:
+        X, _, self_attend, _, network, norms = _decoder_parts(n, 1, d)
+        return X, self_attend, network, norms[:2], order
+
+    a, b, c = _sizes(3, 3, 6)
+    for order, holds, slips in (
+        ("post", "post-norm: each sub-layer ends with the norm of the sum", POST_SLIPS),
+        ("pre", "pre-norm: each sub-layer reads a norm, and X itself is added", PRE_SLIPS),
+    ):
+        expect.agrees(
+            student.encoder_layer,
+            _encoder,
+            [drawn(a, b, order), drawn(b, c, order), drawn(c, a + 4, order)],
+            holds,
+            slips,
+            tolerance=1e-3,
+            describe=f'the output of the layer with order "{order}"',
+        )
+    one = [drawn(1, 4, "post"), drawn(1, 4, "pre")]
+    expect.agrees(student.encoder_layer, _encoder, one, "one word as well", tolerance=1e-3)
+
+
+# the larger of two
 
 CUT_OFF = "A single unit max(0, {0}) loses {0} when it is negative: give −{0} a unit of its own and subtract it."
 LARGER_SLIPS = [

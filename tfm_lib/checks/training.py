@@ -11,88 +11,128 @@ from torch import Tensor
 from tfm_lib.checks.random_inputs import different, whole
 from tfm_lib.checks.judge import Slip, exercise
 
-# the warm-up for a peak
+# the schedule
 
 
-@exercise("training.peak", answer="warmup_for")
-def warmup_for(student, expect):
-    inputs = [
-        ((d_model * warmup) ** -0.5, d_model) for d_model, warmup in zip(different(3, 20, 900), different(3, 300, 9000))
-    ]
+@exercise("training.schedule", answer="learning_rate")
+def learning_rate(student, expect):
+    drawn = list(zip(different(4, 3, 20), different(4, 21, 60)))
+    rising = [(whole(2, 15), *sizes) for sizes in drawn[:2]]
+    falling = [(warmup + whole(9, 90), d_model, warmup) for d_model, warmup in drawn[2:]]
     expect.agrees(
-        student.warmup_for,
-        _warmup,
-        inputs,
-        holds="the warm-up whose peak is the one that was asked for",
-        slips=_PEAKS,
-        tolerance=1e-4,
-        describe="the warm-up",
+        student.learning_rate,
+        _schedule_of_the_paper,
+        [*rising, *falling],
+        holds="the rate rises in a straight line during the warm-up, then falls as 1/√step",
+        slips=_SCHEDULES,
+        describe="the rate",
     )
-    paper = [((512 * 4000) ** -0.5, 512), (0.5, 3), (1e-6, 8000)]
+    ends = [(1, 4, 30), (30, 4, 30), (7, 4, 1), (whole(2, 9), 512, 40), (whole(50, 99), 512, 40)]
     expect.agrees(
-        student.warmup_for, _warmup, paper, "and the paper's base model", _PEAKS, tolerance=1e-4, describe="the warm-up"
+        student.learning_rate,
+        _schedule_of_the_paper,
+        ends,
+        holds="the first step, the peak, a warm-up of one step, and a wide model",
+        slips=_SCHEDULES,
+        describe="the rate",
     )
 
 
-def _warmup(peak: float, d_model: int) -> float:
-    return 1 / (d_model * peak**2)
+def _schedule_of_the_paper(step: int, d_model: int, warmup: int) -> float:
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
-_PEAKS = [
+_SCHEDULES = [
     Slip(
-        "the square forgotten",
-        lambda peak, d_model: 1 / (d_model * peak),
-        "You solved peak = 1 / (d_model · warmup). There is a root over the product: square before you solve.",
+        "the larger of the two",
+        lambda step, d_model, warmup: d_model**-0.5 * max(step**-0.5, step * warmup**-1.5),
+        "You took the larger of the two terms, which is huge at the first step and grows for ever after the warm-up. Take "
+        "the smaller one, with min.",
+    ),
+    Slip(
+        "no warm-up",
+        lambda step, d_model, warmup: (d_model * step) ** -0.5,
+        "Your rate falls from the first step on. The second term, step · warmup^−1.5, holds it down during the warm-up.",
+    ),
+    Slip(
+        "never falls",
+        lambda step, d_model, warmup: d_model**-0.5 * step * warmup**-1.5,
+        "Your rate rises for ever. After the warm-up the first term, step^−0.5, is the smaller one.",
+    ),
+    Slip(
+        "flat after the warm-up",
+        lambda step, d_model, warmup: d_model**-0.5 * min(warmup**-0.5, step * warmup**-1.5),
+        "Your rate stays at its peak after the warm-up. From there on it falls as step^−0.5.",
+    ),
+    Slip(
+        "always the peak",
+        lambda step, d_model, warmup: (d_model * warmup) ** -0.5,
+        "That is the height of the peak, whatever `step` is.",
+    ),
+    Slip(
+        "both terms added",
+        lambda step, d_model, warmup: d_model**-0.5 * (step**-0.5 + step * warmup**-1.5),
+        "You added the two terms. The rate is the smaller of them.",
     ),
     Slip(
         "d_model ignored",
-        lambda peak, d_model: 1 / peak**2,
-        "That is the warm-up for d_model = 1. A wider model has a lower peak, by 1/√d_model.",
+        lambda step, d_model, warmup: min(step**-0.5, step * warmup**-1.5),
+        "`d_model` is not used. A wider model has a lower rate: there is a factor d_model^−0.5 in front.",
     ),
     Slip(
         "d_model ignored",
-        lambda peak, d_model: 1 / (512 * peak**2),
-        "That is the warm-up for d_model = 512, whatever `d_model` is.",
+        lambda step, d_model, warmup: _schedule_of_the_paper(step, 512, warmup),
+        "That is the rate of a model of width 512, whatever `d_model` is.",
     ),
     Slip(
-        "peak ignored",
-        lambda peak, d_model: 4000,
-        "4000 is the paper's warm-up, for its own peak. Yours depends on `peak` and `d_model`.",
+        "multiplied by the root of d_model",
+        lambda step, d_model, warmup: d_model * _schedule_of_the_paper(step, d_model, warmup),
+        "You multiplied by √d_model. The exponent is −0.5, so divide by it: a wider model has a lower rate.",
     ),
     Slip(
-        "d_model on the wrong side",
-        lambda peak, d_model: d_model / peak**2,
-        "d_model stands beside the warm-up under the root, so the warm-up is divided by it, not multiplied.",
+        "divided by d_model",
+        lambda step, d_model, warmup: d_model**-0.5 * _schedule_of_the_paper(step, d_model, warmup),
+        "You divided by d_model. The rate is divided by its square root.",
     ),
     Slip(
-        "the root of d_model",
-        lambda peak, d_model: 1 / (math.sqrt(d_model) * peak**2),
-        "You squared the peak and left √d_model as it was. Square both sides: peak² = 1 / (d_model · warmup).",
+        "only one term divided",
+        lambda step, d_model, warmup: min((d_model * step) ** -0.5, step * warmup**-1.5),
+        "The factor d_model^−0.5 belongs to both terms, and yours is on the first one only.",
     ),
     Slip(
-        "d_model squared",
-        lambda peak, d_model: 1 / (d_model * peak) ** 2,
-        "You squared d_model as well. It stands under the root already: squaring takes the root away, no more.",
+        "only one term divided",
+        lambda step, d_model, warmup: min(step**-0.5, d_model**-0.5 * step * warmup**-1.5),
+        "The factor d_model^−0.5 belongs to both terms, and yours is on the second one only.",
     ),
     Slip(
-        "upside down",
-        lambda peak, d_model: d_model * peak**2,
-        "That is one over the warm-up. From peak² = 1 / (d_model · warmup), which side does the warm-up stand on?",
+        "warmup ignored",
+        lambda step, d_model, warmup: _schedule_of_the_paper(step, d_model, 4000),
+        "That is the rate for the paper's 4,000 steps of warm-up, whatever `warmup` is.",
     ),
     Slip(
-        "the peak, not the warm-up",
-        lambda peak, d_model: (d_model * peak) ** -0.5,
-        "That is what the formula of the peak gives for a warm-up of `peak` steps. Solve it for the warm-up.",
+        "the rise is too steep",
+        lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step / warmup),
+        "You wrote step / warmup for the term that rises. Its exponent is −1.5, so that both terms meet at step = warmup.",
     ),
     Slip(
-        "a root too many",
-        lambda peak, d_model: (d_model * peak**2) ** -0.5,
-        "You took a root at the end. Squaring both sides has taken the one root away, and no other comes in.",
+        "the rise is too steep",
+        lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step * warmup**-0.5),
+        "You wrote step · warmup^−0.5 for the term that rises. Its exponent is −1.5, so that both terms meet at step = warmup.",
     ),
     Slip(
-        "the rise solved instead",
-        lambda peak, d_model: (math.sqrt(d_model) * peak) ** (-2 / 3),
-        "You solved the rising branch at its first step. The peak stands where both branches meet, at step = warmup.",
+        "falls as 1/step",
+        lambda step, d_model, warmup: d_model**-0.5 * min(1 / step, step * warmup**-1.5),
+        "Your rate falls as 1/step. The exponent of the first term is −0.5.",
+    ),
+    Slip(
+        "counted from 0",
+        lambda step, d_model, warmup: _schedule_of_the_paper(step + 1, d_model, warmup),
+        "You added 1 to the step. It is counted from 1 already.",
+    ),
+    Slip(
+        "a list of rates",
+        lambda step, d_model, warmup: [_schedule_of_the_paper(each, d_model, warmup) for each in range(1, step + 1)],
+        "These are the rates of all steps so far. One number is asked for, that of `step`.",
     ),
 ]
 

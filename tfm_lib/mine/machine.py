@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from tfm_lib import transformer
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.evaluation import _statistics
+from tfm_lib.layers import FeedForward
+from tfm_lib.multihead import MultiHeadAttention
 from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.transformer import Transformer
 
@@ -67,6 +70,74 @@ def _unfused(mine: Callable, below: Callable) -> Callable:
         return heads, weights if need_weights else None
 
     return attend
+
+
+def _plain(layer: Any, need_weights: bool, cache: Any) -> bool:
+    """Whether an attention layer does no more than the exercises ask for: no dropout, no cache, no weights to return."""
+    known = type(layer) is MultiHeadAttention
+    return known and not (need_weights or cache is not None or (layer.training and layer.dropout))
+
+
+def _with_bias(linear: nn.Linear) -> Tensor:
+    """The matrix by which [x, 1] is multiplied from the left, (d_in + 1, d_out), for matrices without a bias."""
+    return torch.cat([linear.weight.T, linear.bias[None]])
+
+
+def _multi_head(mine: Callable, below: Callable) -> Callable:
+    """The exercise has no biases: they belong to a feature that is always 1, and square matrices ask for one more
+    column per head. It stays 0, but makes √d_k larger, which the queries make up for.
+    """
+
+    def forward(
+        self: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Any = None,
+        need_weights: bool = True,
+        cache: Any = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        alone = query is key is value and (mask is None or mask.all())
+        if not (alone and _plain(self, need_weights, cache)):
+            return below(self, query, key, value, mask, need_weights, cache)
+        d_model, h = self.d_model, self.n_heads
+        d_k = d_model // h
+
+        def wide(linear: nn.Linear) -> Tensor:
+            W = F.pad(_with_bias(linear), (0, 0, 0, h - 1))
+            return F.pad(W.unflatten(1, (h, d_k)), (0, 1)).flatten(1)
+
+        W_Q, W_K, W_V = wide(self.W_Q) * math.sqrt((d_k + 1) / d_k), wide(self.W_K), wide(self.W_V)
+        W_O = F.pad(self.W_O.weight.T.unflatten(0, (h, d_k)), (0, h, 0, 1)).flatten(0, 1)
+        X = F.pad(F.pad(query, (0, 1), value=1.0), (0, h - 1))
+        outputs = [mine(words, W_Q, W_K, W_V, W_O, h)[:, :d_model] for words in X]
+        return torch.stack(outputs) + self.W_O.bias, None
+
+    return forward
+
+
+def _cross_attention(mine: Callable, below: Callable) -> Callable:
+    """Head by head; the biases belong to a feature that is always 1."""
+
+    def forward(
+        self: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Any = None,
+        need_weights: bool = True,
+        cache: Any = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        crosses = query is not key and key is value and mask is not None and mask.shape[-2] == 1
+        if not (crosses and _plain(self, need_weights, cache)):
+            return below(self, query, key, value, mask, need_weights, cache)
+        projections = (self.W_Q, self.W_K, self.W_V)
+        heads = list(zip(*(_with_bias(linear).chunk(self.n_heads, dim=1) for linear in projections)))
+        rows = zip(F.pad(query, (0, 1), value=1.0), F.pad(key, (0, 1), value=1.0), mask.expand(len(query), 1, -1)[:, 0])
+        outputs = [torch.cat([mine(Z, H, *head, is_word) for head in heads], dim=-1) for Z, H, is_word in rows]
+        return self.W_O(torch.stack(outputs)), None
+
+    return forward
 
 
 # ── masks ─────────────────────────────────────────────────────────────────
@@ -121,6 +192,99 @@ def _layer_norm(mine: Callable, below: Callable) -> Callable:
     return lambda self, X: mine(X, self.gain, self.bias, self.eps)
 
 
+def _feed_forward(mine: Callable, below: Callable) -> Callable:
+    def forward(self: Any, X: Tensor) -> Tensor:
+        if type(self) is not FeedForward:
+            return below(self, X)
+        W_1, W_2 = self.W_1, self.W_2
+        return mine(X.reshape(-1, X.shape[-1]), W_1.weight.T, W_1.bias, W_2.weight.T, W_2.bias).reshape(X.shape)
+
+    return forward
+
+
+class _Packed:
+    """The sentences of a batch as one list of words, (words, d_model), as the exercises about layers have them.
+
+    The functions that these exercises are given get the batch back. `weights` are those of each attention.
+    """
+
+    def __init__(self, *inputs: Tensor):
+        self.batch, self.weights = len(inputs[0]), dict[Any, Any]()
+        self.inputs = [(X.flatten(0, 1), X) for X in inputs]
+
+    def words(self) -> list[Tensor]:
+        return [words for words, _ in self.inputs]
+
+    def apart(self, *given: Tensor) -> list[Tensor]:
+        """The sentences again; what is given twice comes back as one tensor."""
+        whole = {id(words): X for words, X in self.inputs}
+        for X in given:
+            if id(X) not in whole:
+                fits = X.dim() == 2 and len(X) % self.batch == 0
+                whole[id(X)] = X.unflatten(0, (self.batch, -1)) if fits else X
+        return [whole[id(X)] for X in given]
+
+    def attend(self, attention: Any, residual: Any, *how: Any) -> Callable:
+        def attend(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+            change, self.weights[attention] = attention(*self.apart(Q, K, V), *how)
+            return residual.dropout(change).flatten(0, 1)
+
+        return attend
+
+    def each(self, module: Any) -> Callable:
+        return lambda X: module(*self.apart(X)).reshape(X.shape)
+
+    def feed_forward(self, layer: Any) -> Callable:
+        each, dropout = self.each(layer.feed_forward), layer.residuals[-1].dropout
+        return lambda X: dropout(each(X))
+
+
+def _encoder_layer(mine: Callable, below: Callable) -> Callable:
+    def forward(
+        self: Any, X: Tensor, mask: Any = None, need_weights: bool = False, cache: Any = None
+    ) -> tuple[Tensor, Tensor | None]:
+        packed, (first, _) = _Packed(X), self.residuals
+        output = mine(
+            *packed.words(),
+            packed.attend(self.self_attention, first, mask, need_weights, cache),
+            packed.feed_forward(self),
+            [packed.each(residual.norm) for residual in self.residuals],
+            "post" if first.is_post else "pre",
+        )
+        return output.unflatten(0, (len(X), -1)), packed.weights.get(self.self_attention)
+
+    return forward
+
+
+def _decoder_layer(mine: Callable, below: Callable) -> Callable:
+    """The exercise's layer is pre-norm."""
+
+    def forward(
+        self: Any,
+        Y: Tensor,
+        memory: Tensor,
+        tgt_mask: Any = None,
+        memory_mask: Any = None,
+        need_weights: bool = False,
+        caches: tuple = (None, None),
+    ) -> tuple[Tensor, tuple[Tensor | None, Tensor | None]]:
+        first, second, _ = self.residuals
+        if first.is_post:
+            return below(self, Y, memory, tgt_mask, memory_mask, need_weights, caches)
+        packed = _Packed(Y, memory)
+        output = mine(
+            *packed.words(),
+            packed.attend(self.self_attention, first, tgt_mask, need_weights, caches[0]),
+            packed.attend(self.cross_attention, second, memory_mask, need_weights, caches[1]),
+            packed.feed_forward(self),
+            [packed.each(residual.norm) for residual in self.residuals],
+        )
+        weights = packed.weights.get(self.self_attention), packed.weights.get(self.cross_attention)
+        return output.unflatten(0, (len(Y), -1)), weights
+
+    return forward
+
+
 def _embed(mine: Callable, below: Callable) -> Callable:
     def forward(self: Any, ids: Tensor, start: int = 0) -> Tensor:
         places = self.positions[start:]
@@ -138,6 +302,26 @@ def _unembed(mine: Callable, below: Callable) -> Callable:
     return unembed
 
 
+def _transformer(mine: Callable, below: Callable) -> Callable:
+    """The exercise knows no norm after a stack: it belongs to the last layer of the encoder, and to `unembed`."""
+
+    def forward(self: Any, src_ids: Tensor, tgt_ids: Tensor) -> Tensor:
+        if type(self) is not Transformer or self.config.pad_id != 0:
+            return below(self, src_ids, tgt_ids)
+        encoder = [lambda X, mask, layer=layer: layer(X, mask)[0] for layer in self.encoder]
+        last = encoder.pop()
+        return mine(
+            src_ids,
+            tgt_ids,
+            lambda ids: self.embedding(ids),
+            [*encoder, lambda X, mask: self.encoder_norm(last(X, mask))],
+            [lambda *given, layer=layer: layer(*given)[0] for layer in self.decoder],
+            lambda Y: self.embedding.unembed(self.decoder_norm(Y)),
+        )
+
+    return forward
+
+
 # ── training, decoding, evaluation ────────────────────────────────────────
 
 
@@ -147,6 +331,34 @@ def _smoothed_loss(mine: Callable, below: Callable) -> Callable:
         return mine(logits.reshape(1, -1, v), targets.reshape(1, -1), epsilon, pad_id)
 
     return loss
+
+
+def _learning_rate(mine: Callable, below: Callable) -> Callable:
+    return lambda step, d_model, warmup=4000: float(mine(step, d_model, warmup))
+
+
+def _adam_step(mine: Callable, below: Callable) -> Callable:
+    """The optimiser stays PyTorch's, and so do the names under which it keeps the means; only its step is replaced."""
+
+    def paper_optimiser(model: nn.Module) -> torch.optim.Adam:
+        optimiser = below(model)
+
+        @torch.no_grad()
+        def step() -> None:
+            for group in optimiser.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    state, t = optimiser.state[p], int(optimiser.state[p].get("step", 0)) + 1
+                    m, s = (state.get(name, torch.zeros_like(p)) for name in ("exp_avg", "exp_avg_sq"))
+                    new, m, s = mine(p.detach(), p.grad, m, s, t, group["lr"])
+                    p.copy_(new)
+                    state.update(step=torch.tensor(float(t)), exp_avg=m, exp_avg_sq=s)
+
+        optimiser.step = step  # type: ignore[method-assign]
+        return optimiser
+
+    return paper_optimiser
 
 
 def _greedy(mine: Callable, below: Callable) -> Callable:
@@ -217,6 +429,7 @@ def _corpus_bleu(mine: Callable, below: Callable) -> Callable:
 
 UNFUSED = ("tfm_lib.multihead", "MultiHeadAttention.attend", _unfused)
 EMBED = ("tfm_lib.transformer", "Embedding.forward")
+ATTENTION = ("tfm_lib.multihead", "MultiHeadAttention.forward")
 
 #: Of two parts in one place, the later row is called first.
 PARTS = (
@@ -247,6 +460,18 @@ PARTS = (
         (("tfm_lib.multihead", "merge_heads", _merge_heads),),
         index=1,
     ),
+    Part(
+        "multi_head",
+        "multihead.from-matrices",
+        "lets words look at each other with several heads, where no mask hides a key",
+        ((*ATTENTION, _multi_head),),
+    ),
+    Part(
+        "cross_attention",
+        "transformer.cross-attention",
+        "lets the target look at the source, where nothing is cached",
+        ((*ATTENTION, _cross_attention),),
+    ),
     Part("causal_mask", "masking.triangle", "hides the future", (("tfm_lib.masking", "causal_mask", _causal_mask),)),
     Part(
         "decoder_mask",
@@ -261,6 +486,24 @@ PARTS = (
         (("tfm_lib.layers", "LayerNorm.forward", _layer_norm),),
     ),
     Part(
+        "feed_forward",
+        "layers.feed-forward",
+        "lets each word think by itself",
+        (("tfm_lib.layers", "FeedForward.forward", _feed_forward),),
+    ),
+    Part(
+        "encoder_layer",
+        "layers.encoder-layer",
+        "puts sub-layers and norms in order, in the encoder",
+        (("tfm_lib.layers", "EncoderLayer.forward", _encoder_layer),),
+    ),
+    Part(
+        "decoder_layer",
+        "layers.decoder-layer",
+        "does the same in the decoder, where the norm comes first",
+        (("tfm_lib.layers", "DecoderLayer.forward", _decoder_layer),),
+    ),
+    Part(
         "unembed",
         "transformer.tied",
         "turns vectors into logits",
@@ -268,10 +511,28 @@ PARTS = (
         index=1,
     ),
     Part(
+        "transformer",
+        "transformer.machine",
+        "connects all parts, where whole targets are read",
+        (("tfm_lib.transformer", "Transformer.forward", _transformer),),
+    ),
+    Part(
         "label_smoothed_loss",
         "training.smoothed-loss",
         "measures the loss in training",
         (("tfm_lib.training", "label_smoothed_loss", _smoothed_loss),),
+    ),
+    Part(
+        "learning_rate",
+        "training.schedule",
+        "sets the learning rate of each step",
+        (("tfm_lib.training", "warmup_lr", _learning_rate),),
+    ),
+    Part(
+        "adam_step",
+        "training.adam-step",
+        "moves the parameters",
+        (("tfm_lib.training", "paper_optimiser", _adam_step),),
     ),
     Part(
         "greedy",
