@@ -24,7 +24,7 @@ from PIL import Image
 from project import CHAPTERS, ROOT
 from tiers import params
 
-from tfm_book.notebooks.export import export_notebook
+from tfm_book.notebooks.export import MACHINE, export_notebook
 from tfm_book.notebooks.myst import blocks, convert, parser, pieces
 from tfm_book.notebooks.outline import outline, title
 from tfm_lib.drawing.macros import expand_macros
@@ -452,8 +452,8 @@ def may_go(notebook: nbformat.NotebookNode) -> Iterator[str]:
 
 
 def code_lines(notebook: nbformat.NotebookNode) -> list[str]:
-    """The lines of its code, but for those that keep the book's numbers for a comparison."""
-    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    """The lines of its code, but for those that keep the book's numbers for a comparison and draw the reader's machine."""
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.source != MACHINE)
     code = re.sub(
         r"from tfm_lib\.drawing import the_book_says\n\nthe_book_says\(.*?^\)$",
         "",

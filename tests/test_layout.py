@@ -199,7 +199,11 @@ CORE_AND_BESIDE = tuple(f"tfm_lib.{name}" for name in [*CORE, *BESIDE_THE_CORE])
 PLACES = {
     "tfm_lib": (CORE_AND_BESIDE, ()),
     "tfm_lib/drawing": (("tfm_lib.drawing",), (("notebook",),)),
-    "tfm_book/notebooks": (("tfm_lib.drawing", "tfm_book.notebooks"), (("lab",), ("classroom",))),
+    "tfm_book/notebooks": (
+        # the chapters that write parts, after whose summary the machine is drawn
+        ("tfm_lib.drawing", "tfm_lib.mine.catalogue", "tfm_book.notebooks"),
+        (("lab",), ("classroom",)),
+    ),
     "tfm_book/site": (
         # the film's scenes, to which each chapter links
         ("tfm_lib.drawing", "tfm_lib.engine.shipped", "tfm_lib.widgets._film", "tfm_book.notebooks", "tfm_book.site"),

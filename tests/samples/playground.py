@@ -43,7 +43,9 @@ SAMPLES = {
         refused={
             "value must be made of the letters adeilmnoprst; it has x, z": lambda: changed(Playground(), value="xz"),
             "value must be a word of a length from 1 to 16; it is 0": lambda: changed(Playground(), value=""),
-            "task must be one of reverse, sort, copy, before, numbers, dates; it is 'add'": lambda: Playground(task="add"),
+            "task must be one of reverse, sort, copy, before, numbers, dates; it is 'add'": lambda: Playground(
+                task="add"
+            ),
             "positions must be one of sinusoidal, learned, rotary, none; it is 'relative'": lambda: Playground(
                 positions="relative"
             ),

@@ -44,6 +44,8 @@ TRY = """\
 (Shift+Enter): each cell shows what it measured beside what the book says, and its figures and tables are drawn anew. \
 Cells that only draw or keep numbers are folded; a click on the bar, or on the three dots, opens them."""
 
+MACHINE = "from tfm_lib import mine\n\nmine.machine()"
+
 BOXES = {
     "note": "Note",
     "tip": "Tip",
@@ -131,7 +133,11 @@ class _Exporter:
 
     def read(self, some: Iterable[Block]) -> None:
         """Append cells for `some` blocks of the chapter."""
+        section = ""
         for block in some:
+            if block.kind == "heading" and block.level <= 2:
+                self._end(section)
+                section = block.lines[0]
             if block.kind == "directive" and block.name == "code-cell":
                 self._flush()
                 self._code_cell(block)
@@ -139,7 +145,20 @@ class _Exporter:
                 if block.kind == "heading" or (block.name == "exercise"):
                     self._flush()
                 self.text.append(self._block(block))
+        self._end(section)
         self._flush()
+
+    def _end(self, section: str) -> None:
+        """End a section; that of a chapter's summary with a picture of the reader's machine, if the chapter writes parts."""
+        if section == "Summary" and self.taught and self._writes_parts():
+            self.text.append("Your machine so far:")
+            self._flush()
+            self.cells.append(_cell(MACHINE, [], folded=False))
+
+    def _writes_parts(self) -> bool:
+        from tfm_lib.mine.catalogue import PARTS  # imports PyTorch, which no other export needs
+
+        return any(part.chapter == self.path.stem for part in PARTS)
 
     def _flush(self) -> None:
         text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.text if part.strip())).strip()

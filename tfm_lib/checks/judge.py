@@ -59,7 +59,7 @@ class Verdict:
     held: tuple[str, ...] = ()
     message: str = ""
     mistake: str | None = None
-    kept: str = ""  # whether the answer was kept for "Your own machine"; only in a notebook
+    kept: str = ""  # in a notebook: whether the answer is kept for "Your own machine", or what its bug does there
 
     @property
     def passed(self) -> bool:
@@ -84,6 +84,9 @@ class Verdict:
             f"{f'<ul>{held}</ul>' if held else ''}{message}</div>"
         )
 
+
+#: What is refused although it computes the right thing, or cannot be run again.
+NO_BUG = ("forbidden", "not used", "no end", CHANGES_INPUT)
 
 _MARKS = {"passed": "✓", "refused": "✗", "unsolved": "…"}
 _WORDS = {"passed": "That holds.", "refused": "Not yet.", "unsolved": "Yours to write."}
@@ -311,7 +314,7 @@ def check(id: str, *answers: Any) -> Verdict:
             )
             return Verdict(id, "refused", message=message, mistake="a result in place of the function")
     verdict = judged(found, answers)
-    return replace(verdict, kept=_kept(found, answers)) if verdict.passed else verdict
+    return replace(verdict, kept=_kept(found, answers, verdict)) if verdict.status != "unsolved" else verdict
 
 
 def judged(found: Exercise, answers: Sequence[Any]) -> Verdict:
@@ -335,14 +338,19 @@ def judged(found: Exercise, answers: Sequence[Any]) -> Verdict:
     return verdict
 
 
-def _kept(found: Exercise, answers: Sequence[Any]) -> str:
-    """In a notebook: keep the functions, and return the sentence that says so; elsewhere ""."""
+def _kept(found: Exercise, answers: Sequence[Any], verdict: Verdict) -> str:
+    """In a notebook: keep the functions that passed, and return the sentence that says so; of those that failed, a
+    sentence about what the translator writes with them. Elsewhere "".
+    """
     if not all(map(callable, answers)) or getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)() is None:
         return ""
     try:
-        return importlib.import_module("tfm_lib.mine.keeping").keep_passed(found, answers)
+        keeping = importlib.import_module("tfm_lib.mine.keeping")
+        if verdict.passed:
+            return keeping.keep_passed(found, answers)
+        return "" if verdict.mistake in NO_BUG else keeping.tell_failed(found, answers)
     except Exception as error:  # noqa: BLE001 (the verdict stands, whatever becomes of the answer)
-        return f"This answer is not kept: {type(error).__name__}, {error}."
+        return f"This answer is not kept: {type(error).__name__}, {error}." if verdict.passed else ""
 
 
 def _no_such(id: Any) -> str:

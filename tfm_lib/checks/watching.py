@@ -204,7 +204,7 @@ def within(seconds: float, work: Callable[[], Any]) -> Any:
     A signal ends it, in the main thread of a system that has such signals. Elsewhere a thread is waited for,
     which nothing can end.
     """
-    if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
+    if can_interrupt():
         return _interrupted(seconds, work)
     came: list[Any] = []
 
@@ -223,6 +223,11 @@ def within(seconds: float, work: Callable[[], Any]) -> Any:
     if error is not None:
         raise error
     return result
+
+
+def can_interrupt() -> bool:
+    """Whether a signal can end what runs here: in the main thread of a system that has such signals."""
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
 def _interrupted(seconds: float, work: Callable[[], Any]) -> Any:

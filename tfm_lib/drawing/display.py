@@ -12,7 +12,7 @@ import itertools
 import re
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfm_lib._extras import needs
 from tfm_lib.drawing.measured import noted
@@ -26,11 +26,11 @@ _serial = itertools.count()
 
 
 @cache
-def colours() -> dict[str, str]:
-    """Return the light colours of the visual identity by name: `colours()["query"]` is `"#0067a5"`."""
+def colours(scheme: Literal["light", "dark"] = "light") -> dict[str, str]:
+    """Return the colours of the visual identity by name: `colours()["query"]` is `"#0067a5"`."""
     css = files("tfm_lib.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
-    light = css[css.index(":root") : css.index("}")]
-    return dict(re.findall(r"--tfm-([\w-]+): (#[0-9a-f]{6});", light))
+    rules = dict(zip(("light", "dark"), css.split("}")))
+    return dict(re.findall(r"--tfm-([\w-]+): (#[0-9a-f]{6});", rules[scheme]))
 
 
 def figure(rows: int = 1, cols: int = 1, width: float = 6.4, height: float = 3.2, **kwargs: Any):

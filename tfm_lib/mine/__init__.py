@@ -2,6 +2,7 @@
 
 from tfm_lib import mine
 
+mine.machine()                      # a picture of the machine, in which your parts are marked
 mine.parts()                        # which parts of the machine are written
 mine.causal_mask(4)                 # a part, as you wrote it
 mine.translate("I saw a black cat.")
@@ -15,12 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfm_lib.mine.answers import answer, forget, keep, parts, source
+    from tfm_lib.mine.picture import machine
     from tfm_lib.mine.plugging import plugged_in
     from tfm_lib.mine.translating import translate
+    from tfm_lib.mine.travelling import export, import_
 
-__all__ = ["answer", "forget", "keep", "parts", "plugged_in", "source", "translate"]
+__all__ = [
+    "answer", "export", "forget", "import_", "keep", "machine", "parts", "plugged_in", "source", "translate",
+]  # fmt: skip
 
-_HOMES = {"plugged_in": "plugging", "translate": "translating"}
+_HOMES = {
+    "export": "travelling",
+    "import_": "travelling",
+    "machine": "picture",
+    "plugged_in": "plugging",
+    "translate": "translating",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tfm_lib.mine.store as store  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.keeping import compiled
-from tfm_lib.mine.machine import PARTS, Part, find
+from tfm_lib.mine.catalogue import PARTS, Part, find
 
 
 def answer(id: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ def _default(context: typer.Context) -> None:
 def list_answers() -> None:
     """List the parts of the machine and the other answers that are kept (this happens without a word, too)."""
     from tfm_lib.mine import answers, store
-    from tfm_lib.mine.machine import PARTS
+    from tfm_lib.mine.catalogue import PARTS
 
     print(answers.parts())
     others = sorted(store.read()["answers"].keys() - {part.exercise for part in PARTS})
@@ -53,16 +52,9 @@ def forget(name: Name) -> None:
 @mine.command()
 def export(file: Annotated[Path, typer.Argument(help="The file to write.")]) -> None:
     """Write all answers to a file, for another computer."""
-    from tfm_lib.mine import store
+    from tfm_lib.mine import travelling
 
-    stored = store.read()
-    if not stored["answers"]:
-        raise Refusal("No answer is kept yet. Solve an exercise in a notebook: what passes its check is kept.")
-    if file.exists():
-        raise Refusal(f"{file} is there already. Name another file, or remove this one.")
-    text = json.dumps({"version": stored["version"], "answers": stored["answers"]}, ensure_ascii=False, indent=1)
-    file.write_text(text + "\n", encoding="utf-8")
-    print(f"{file} holds your answers to {', '.join(sorted(stored['answers']))}.")
+    travelling.export(file)
 
 
 @mine.command("import")
@@ -71,30 +63,9 @@ def import_answers(
     yes: Annotated[bool, typer.Option("--yes", help="Run the code in the file.")] = False,
 ) -> None:
     """Take in the answers of a file. Each is checked again, which runs its code."""
-    from tfm_lib.mine import store
+    from tfm_lib.mine import travelling
 
-    try:
-        taken = store.parsed(file.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        taken = None
-    if taken is None:
-        raise Refusal(f"{file} does not hold answers. Write such a file with: tfm mine export FILE")
-    here = store.read()["answers"]
-    new = {id: entry for id, entry in taken["answers"].items() if here.get(id, {}).get("source") != entry["source"]}
-    if not new:
-        print("The file holds nothing that you do not have.")
-        return
-    for id in sorted(new):
-        print(f"{id}: {'replaces your answer' if id in here else 'is new'}")
-    if not yes:
-        raise Refusal(
-            "Nothing is taken in yet. The check of an answer runs its code, which may do anything that you may do on this "
-            f"computer. If you trust whoever wrote the file: tfm mine import {file} --yes"
-        )
-    passed = {id: entry for id, entry in new.items() if _passes(id, entry)}
-    if aside := store.change(lambda stored: stored["answers"].update(passed)):
-        print(aside)
-    print(f"{len(passed)} of {len(new)} answers are taken in.")
+    travelling.import_(file, yes)
 
 
 @mine.command()
@@ -124,20 +95,3 @@ def _asked(how: Any, name: str) -> str:
         return how(name)
     except KeyError as error:
         raise Refusal(error.args[0]) from None
-
-
-def _passes(id: str, entry: dict[str, Any]) -> bool:
-    """Whether an answer passes its check; if not, it is told why."""
-    from tfm_lib.checks.judge import find
-    from tfm_lib.mine.keeping import judge_again
-    from tfm_lib.mine.store import NotKept
-
-    try:
-        judge_again(find(id), entry["source"], entry["names"])
-    except KeyError:
-        print(f"{id} is left out: this library has no such exercise.")
-    except NotKept as reason:
-        print(f"{id} is left out: {reason}")
-    else:
-        return True
-    return False

@@ -27,25 +27,46 @@ def keep_passed(exercise: Exercise, answers: Sequence[Any]) -> str:
 
     Answers are kept in a notebook only: not while the book is built, and in tests only where TFM_MINE_FOLDER is set.
     """
-    asked = "TFM_MINE_FOLDER" in os.environ
-    if os.environ.get("TFM_BOOK") or ("PYTEST_CURRENT_TEST" in os.environ and not asked):
-        return ""
     try:
-        return _keep(exercise, answers) if store.is_on() else ""
+        return _keep(exercise, answers) if _is_on() else ""
     except NotKept as reason:
         return f"This answer is not kept: {reason}"
+
+
+def tell_failed(exercise: Exercise, answers: Sequence[Any]) -> str:
+    """A sentence about what the translator writes with `answers`, which failed; "" where nothing is kept, or to tell."""
+    from tfm_lib.mine.translating import with_bug
+
+    return with_bug(exercise, answers) if _is_on() else ""
+
+
+def _is_on() -> bool:
+    asked = "TFM_MINE_FOLDER" in os.environ
+    if os.environ.get("TFM_BOOK") or ("PYTEST_CURRENT_TEST" in os.environ and not asked):
+        return False
+    return store.is_on()
 
 
 def _keep(exercise: Exercise, answers: Sequence[Any]) -> str:
     source, names = collected(answers)
     judge_again(exercise, source, names)
     aside = store.change(lambda stored: stored["answers"].update({exercise.id: store.entry(source, names)}))
-    return f"Kept as {access(exercise.id)}. {aside}".strip()
+    return " ".join(filter(None, (f"Kept as {access(exercise.id)}.", _progress(exercise.id), aside)))
+
+
+def _progress(id: str) -> str:
+    """How many parts the reader has, if the exercise writes one."""
+    from tfm_lib.mine.answers import written
+    from tfm_lib.mine.catalogue import PARTS
+
+    if all(part.exercise != id for part in PARTS):
+        return ""
+    return f"{len(written())} of {len(PARTS)} parts of your machine are yours; mine.machine() draws it."
 
 
 def access(id: str) -> str:
     """How a reader gets at the answer to exercise `id`: the names of its parts, or `mine.answer`."""
-    from tfm_lib.mine.machine import PARTS
+    from tfm_lib.mine.catalogue import PARTS
 
     names = [f"mine.{part.name}" for part in PARTS if part.exercise == id]
     return " and ".join(names) or f'mine.answer("{id}")'

@@ -11,7 +11,7 @@ from functools import partial, wraps
 from typing import Any
 
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
-from tfm_lib.mine.machine import PARTS, Part, find
+from tfm_lib.mine.catalogue import PARTS, Part, find
 
 
 class Plugged:

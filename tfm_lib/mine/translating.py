@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from io import StringIO
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from tfm_lib._trace import trace
-from tfm_lib.checks.judge import find as find_exercise, judged
-from tfm_lib.checks.watching import clip
+from tfm_lib.checks.judge import Exercise, find as find_exercise, judged
+from tfm_lib.checks.watching import Endless, can_interrupt, clip, within
 from tfm_lib.engine.translator import Translator
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
-from tfm_lib.mine.machine import PARTS, Part
+from tfm_lib.mine.catalogue import PARTS, Part
 from tfm_lib.mine.plugging import plugged_in
 from tfm_lib.mine.store import NotKept
 
+# What a bug does is shown on a sentence that most bugs change.
+SENTENCE, TRANSLATION = "She does not like the cold water in winter.", "Elle n'aime pas l'eau froide en hiver."
 TOLERANCE = 1e-4  # two right ways to compute the same thing differ by far less
 
 
@@ -99,7 +105,7 @@ def translate(
     with the book unless a `translator` is given; with `beam` = 1 it writes greedily. Errors of the reader's parts are
     reported, not raised.
     """
-    translator = translator or _shipped()
+    translator = translator or shipped()
     tokenizer = translator.tokenizer
     (ids,) = translator.search([sentence], beam)
     library = tokenizer.decode(ids, tokenizer.unknown(sentence))
@@ -128,8 +134,56 @@ def translate(
 
 
 @cache
-def _shipped() -> Translator:
+def shipped() -> Translator:
+    """The translator that comes with the book, loaded once."""
     return Translator.shipped()
+
+
+def written_within(
+    seconds: float, sentence: str, instead: Mapping[str, Callable[..., Any]] | None = None, beam: int = 4
+) -> str:
+    """The translation of `sentence` with the reader's parts, or with those in `instead` only; nothing is printed.
+
+    Raises what a part raises, and Endless after `seconds`. A copy of the model translates, so that a part that writes
+    into the weights spoils nothing. One thread is enough: for tensors this small, several spend their time waiting.
+    """
+    known, threads = shipped(), torch.get_num_threads()
+    translator = Translator(deepcopy(known.model), known.tokenizer, known.about)
+    plugged = plugged_in(instead=instead) if instead or answers.written() else nullcontext()
+    torch.set_num_threads(1)
+    try:
+        with plugged, torch.random.fork_rng(devices=[]), redirect_stdout(StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return within(seconds, lambda: translator.translate([sentence], beam)[0])
+    finally:
+        torch.set_num_threads(threads)
+
+
+def with_bug(exercise: Exercise, given: Sequence[Any], seconds: float = 1.5) -> str:
+    """In words, what the translator writes with answers that failed their check in its parts; "" if that shows nothing.
+
+    That is so where no part of `exercise` is called in a translation, or one raises an error or is slow.
+    """
+    parts = [part for part in PARTS if part.exercise == exercise.id and part.beam]
+    if not parts or not can_interrupt():
+        return ""
+    instead = {part.name: given[part.index] for part in parts}
+    try:
+        written = written_within(seconds, SENTENCE, instead, beam=parts[0].beam)
+    except (Exception, Endless):  # noqa: BLE001 (the check has told what is wrong)
+        return ""
+    if written == TRANSLATION:
+        return (
+            f"With this bug the translator still turns “{SENTENCE}” into “{written}”, so a good translation does not "
+            "prove a part right."
+        )
+    shown = quoted_last(clip(written, 80)) if written else "nothing: it stops before the first word."
+    return f"With this bug the translator turns “{SENTENCE}” into {shown}"
+
+
+def quoted_last(text: str) -> str:
+    """`text` in quotation marks at the end of a sentence, which has a stop there unless `text` brings one."""
+    return f"“{text}”" if text.endswith((".", "?", "!")) else f"“{text}”."
 
 
 def _attempted(work: Callable[[], Any]) -> tuple[Any, str]:

@@ -29,13 +29,17 @@ Adapter = Callable[[Callable[..., Any], Any], Any]
 
 @dataclass(frozen=True)
 class Part:
-    """A part: its `name`, its exercise, the `index` of its function among the exercise's answers, what it does, places."""
+    """A part: its `name`, its exercise, the `index` of its function among the exercise's answers, what it does, places.
+
+    `beam` is the width of the beam with which a translation calls the part; 0 if translating does without it.
+    """
 
     name: str
     exercise: str
     does: str
     places: tuple[tuple[str, str, Adapter], ...]
     index: int = 0
+    beam: int = 1
 
     @property
     def chapter(self) -> str:
@@ -471,6 +475,7 @@ PARTS = (
         "transformer.cross-attention",
         "lets the target look at the source, where nothing is cached",
         ((*ATTENTION, _cross_attention),),
+        beam=0,
     ),
     Part("causal_mask", "masking.triangle", "hides the future", (("tfm_lib.masking", "causal_mask", _causal_mask),)),
     Part(
@@ -478,6 +483,7 @@ PARTS = (
         "masking.decoder-mask",
         "hides future and padding, where whole targets are read",
         (("tfm_lib.transformer", "Transformer.decode", _decoder_mask),),
+        beam=0,
     ),
     Part(
         "layer_norm",
@@ -488,7 +494,7 @@ PARTS = (
     Part(
         "feed_forward",
         "layers.feed-forward",
-        "lets each word think by itself",
+        "works on each word by itself",
         (("tfm_lib.layers", "FeedForward.forward", _feed_forward),),
     ),
     Part(
@@ -515,24 +521,28 @@ PARTS = (
         "transformer.machine",
         "connects all parts, where whole targets are read",
         (("tfm_lib.transformer", "Transformer.forward", _transformer),),
+        beam=0,
     ),
     Part(
         "label_smoothed_loss",
         "training.smoothed-loss",
         "measures the loss in training",
         (("tfm_lib.training", "label_smoothed_loss", _smoothed_loss),),
+        beam=0,
     ),
     Part(
         "learning_rate",
         "training.schedule",
         "sets the learning rate of each step",
         (("tfm_lib.training", "warmup_lr", _learning_rate),),
+        beam=0,
     ),
     Part(
         "adam_step",
         "training.adam-step",
         "moves the parameters",
         (("tfm_lib.training", "paper_optimiser", _adam_step),),
+        beam=0,
     ),
     Part(
         "greedy",
@@ -545,11 +555,22 @@ PARTS = (
         "decoding.beam-step",
         "picks the continuations that the beam keeps",
         (("tfm_lib.decoding", "Beam.advance", _beam_step),),
+        beam=4,
     ),
     Part(
-        "winner", "decoding.winner", "picks the best finished sentence", (("tfm_lib.decoding", "Beam.found", _winner),)
+        "winner",
+        "decoding.winner",
+        "picks the best finished sentence",
+        (("tfm_lib.decoding", "Beam.found", _winner),),
+        beam=4,
     ),
-    Part("corpus_bleu", "evaluation.mend-bleu", "scores translations", (("tfm_lib.evaluation", "bleu", _corpus_bleu),)),
+    Part(
+        "corpus_bleu",
+        "evaluation.mend-bleu",
+        "scores translations",
+        (("tfm_lib.evaluation", "bleu", _corpus_bleu),),
+        beam=0,
+    ),
 )
 
 
