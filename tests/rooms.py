@@ -114,9 +114,16 @@ ROOMS = {
         ),
     ),
     "grader": Room(
-        r"tfm_grader/.*|classroom/.*|tests/hostile/.*",
+        r"tfm_grader/.*|classroom/.*|tests/(hostile|assignments)/.*",
         (
-            *("test_grades.py", "test_classroom.py", "test_audit_log.py", "test_collect.py", "test_nbgrader.py"),
+            *(
+                "test_grades.py",
+                "test_classroom.py",
+                "test_projects.py",
+                "test_audit_log.py",
+                "test_collect.py",
+                "test_nbgrader.py",
+            ),
             "test_collect_class.py",
             "test_honest_hand_ins.py",
             "test_patience.py",

@@ -44,10 +44,10 @@ from tfm_lib.checks.carried import (
     carried_in,
     output,
     read_weights,
-    spelt,
     unpacked,
 )
 from tfm_lib.checks.judge import _exercises
+from tfm_lib.checks.machines import spelt, transformer
 from tfm_lib.corpora.words import uniform, unseen, word
 from tfm_lib.transformer import Transformer, TransformerConfig
 
@@ -357,7 +357,7 @@ def test_a_hostile_head_is_a_sentence(head, says):
 
 def test_a_file_without_sizes_is_a_sentence():
     with pytest.raises(BadWeights, match='gives no sizes under "model"'):
-        replace(RIGHT, head={}).transformer()
+        transformer(replace(RIGHT, head={}))
 
 
 def test_a_hostile_file_reaches_the_student_as_a_sentence_and_costs_only_itself(course, judge):
@@ -379,7 +379,7 @@ def test_outputs_that_are_none_carry_nothing():
 
 
 def test_a_module_and_tensors_travel_as_a_file_does():
-    model = RIGHT.transformer()
+    model = transformer(RIGHT)
     for carried in (
         lambda: hand_in(model, "reverse", letters=RIGHT.head["letters"]),
         lambda: hand_in(model.state_dict(), "reverse", letters=RIGHT.head["letters"], model=RIGHT.head["model"]),

@@ -85,7 +85,7 @@ STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "banks").glob("*.py"))}
-NO_JUDGES = {"__init__", "judge", "random_inputs", "watching"}
+NO_JUDGES = {"__init__", "carried", "judge", "machines", "random_inputs", "watching"}
 JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - NO_JUDGES
 every_exercise = pytest.mark.parametrize("id", EXERCISES)
 

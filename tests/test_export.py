@@ -293,6 +293,7 @@ OF_THE_NOTEBOOK = (
     r"From `tfm_lib/\w+\.py`:",
     r"\*The big picture of the Transformer stands on the first page of the book\.\*",
     r"\*In the big picture of the Transformer, this chapter is the block\* \*\*[\w-]+\*\*\.",
+    r"Your machine so far:",
     r"(?<=\d) in \*[^*]+\*",  # Exercise 3 in *Masking*: there it is a link
 )
 

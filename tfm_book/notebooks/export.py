@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tfm_lib._extras import absent
+from tfm_lib.mine import CHAPTERS
 
 try:
     import nbformat
@@ -150,15 +151,10 @@ class _Exporter:
 
     def _end(self, section: str) -> None:
         """End a section; that of a chapter's summary with a picture of the reader's machine, if the chapter writes parts."""
-        if section == "Summary" and self.taught and self._writes_parts():
+        if section == "Summary" and self.taught and self.path.stem in CHAPTERS:
             self.text.append("Your machine so far:")
             self._flush()
             self.cells.append(_cell(MACHINE, [], folded=False))
-
-    def _writes_parts(self) -> bool:
-        from tfm_lib.mine.catalogue import PARTS  # imports PyTorch, which no other export needs
-
-        return any(part.chapter == self.path.stem for part in PARTS)
 
     def _flush(self) -> None:
         text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(part.strip("\n") for part in self.text if part.strip())).strip()

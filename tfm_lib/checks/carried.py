@@ -8,16 +8,11 @@ import html
 import json
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.checks.watching import Refused
-
-if TYPE_CHECKING:
-    from tfm_lib.transformer import Transformer
 
 MIME = "application/vnd.tfm.weights+json"
 MAX_BYTES = 4 << 20  # of a file
@@ -25,8 +20,6 @@ MAX_HEAD = 1 << 16  # bytes of its head
 MAX_TENSORS = 1000
 MAX_DIMENSIONS = 4
 DTYPES = ("F32", "F16")
-AT_ONCE = 200  # words written together, which bounds the memory
-LARGEST = {"vocab_size": 1 << 16, "d_model": 4096, "n_heads": 256, "d_ff": 1 << 14, "n_layers": 64, "max_len": 4096}
 AGAIN = "Save the weights again, run the cell with hand_in again, and save the notebook."
 
 
@@ -58,68 +51,6 @@ class Weights:
     def __repr__(self) -> str:
         size = f"{self.parameters:,} parameters, {-(-len(self.data) // 1024):,} KB, checksum {self.sha256[:8]}"
         return f"Weights “{self.name}”: {size}."
-
-    def transformer(self) -> Transformer:
-        """Return the Transformer whose sizes stand in the head under "model", with these weights.
-
-        Raises BadWeights if the sizes are missing or invalid, or if the tensors have other shapes.
-        """
-        from tfm_lib.transformer import Transformer, TransformerConfig
-
-        try:
-            sizes = json.loads(self.head["model"])
-            config = TransformerConfig(**{**sizes, "dropout": 0.0})
-        except KeyError:
-            raise BadWeights(f'The head of the file gives no sizes under "model". {AGAIN}') from None
-        except (TypeError, ValueError, RecursionError):
-            raise BadWeights(f"The sizes in the head of the file are not those of a Transformer. {AGAIN}") from None
-        for size, most in LARGEST.items():
-            if getattr(config, size) > most:
-                raise BadWeights(
-                    f"The head of the file says {size} = {_clip(getattr(config, size))}; {most:,} is the most."
-                )
-        with torch.device("meta"):  # nothing is allocated until the shapes are known to agree with the file
-            model = Transformer(config)
-        shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
-        for name in [*shapes, *self.tensors]:
-            want, got = shapes.get(name), tuple(self.tensors[name].shape) if name in self.tensors else None
-            if want != got:
-                raise BadWeights(
-                    f"By the sizes in the head of the file, {_clip(name)} is {_shaped(want)}, but in the file it is "
-                    f"{_shaped(got)}. {AGAIN}"
-                )
-        model = model.to_empty(device="cpu")
-        model.load_state_dict(self.tensors)
-        return model.eval()
-
-
-def spelt(weights: Weights, words: list[str]) -> list[str]:
-    """Return what a machine of the playground writes for each of `words`, greedily and up to 2 letters too many.
-
-    The letters stand in the head under "letters". Raises BadWeights if they do not agree with the sizes or lack a letter
-    of `words`, and as `Weights.transformer` does.
-    """
-    from tfm_lib.data import pad
-    from tfm_lib.decoding import greedy_decode
-
-    model, letters, first = weights.transformer(), weights.head.get("letters", ""), len(Vocabulary.special)
-    if len(set(letters)) != len(letters) or model.config.vocab_size != first + len(letters):
-        count = model.config.vocab_size - first
-        raise BadWeights(f"The head of the file must list {count} different letters, as its vocab_size says. {AGAIN}")
-    if lacking := sorted({*"".join(words)} - {*letters}):
-        raise BadWeights(
-            f"The machine does not know the letter {lacking[0]}. Train it on the letters of the playground."
-        )
-    most = 2 + max(map(len, words))
-    if model.config.max_len < most:
-        raise BadWeights(f"The machine has {model.config.max_len} positions, but the longest word needs {most}.")
-    rows: list[list[int]] = []
-    for start in range(0, len(words), AT_ONCE):
-        ids = [[first + letters.index(letter) for letter in word] for word in words[start : start + AT_ONCE]]
-        src = pad([[*word, Vocabulary.eos_id] for word in ids], model.config.pad_id)
-        rows += greedy_decode(model, src, Vocabulary.bos_id, Vocabulary.eos_id, max_len=most).tolist()
-    rows = [row[: row.index(Vocabulary.eos_id)] if Vocabulary.eos_id in row else row for row in rows]
-    return ["".join(letters[id - first] if id >= first else "·" for id in row) for row in rows]
 
 
 def hand_in(weights: Path | str | dict[str, Tensor] | nn.Module, name: str, **about: str) -> Weights:
@@ -214,7 +145,7 @@ def read_weights(data: bytes, name: str) -> Weights:
     for key, value in tensors.items():
         if not value.isfinite().all():
             raise BadWeights(
-                f"{_clip(key)} holds NaN or infinity: the training went wrong. Train again, with a lower learning rate."
+                f"{clipped(key)} holds NaN or infinity: the training went wrong. Train again, with a lower learning rate."
             )
     return Weights(name, tensors, texts, data)
 
@@ -241,21 +172,21 @@ def _require_tensor(key: str, about: Any) -> None:
     about = about if isinstance(about, dict) else {}
     shape = about.get("shape")
     if about.get("dtype") not in DTYPES:
-        kind = _clip(about.get("dtype"))
-        raise BadWeights(f"{_clip(key)} has the type {kind}. Save the weights as float32 or float16.")
+        kind = clipped(about.get("dtype"))
+        raise BadWeights(f"{clipped(key)} has the type {kind}. Save the weights as float32 or float16.")
     if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(type(n) is int and n > 0 for n in shape):
-        raise BadWeights(f"{_clip(key)} has the shape {_clip(shape)}, which is that of no weights. {AGAIN}")
+        raise BadWeights(f"{clipped(key)} has the shape {clipped(shape)}, which is that of no weights. {AGAIN}")
 
 
 def _too_large(size: int) -> str:
     return f"The file has {size / (1 << 20):.1f} MB, and {MAX_BYTES >> 20} MB is the most. Save the weights as float16."
 
 
-def _shaped(shape: tuple[int, ...] | None) -> str:
+def shaped(shape: tuple[int, ...] | None) -> str:
     return "missing" if shape is None else f"of shape {shape}"
 
 
-def _clip(value: Any) -> str:
+def clipped(value: Any) -> str:
     try:
         text = str(value)
     except RecursionError:  # lists in lists

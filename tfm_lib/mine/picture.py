@@ -12,13 +12,11 @@ from tfm_lib._errors import require_kind, require_path
 from tfm_lib._refusal import Refusal
 from tfm_lib.checks.watching import Endless, clip
 from tfm_lib.drawing.display import colours
+from tfm_lib.mine import CHAPTERS
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.catalogue import PARTS, Part
 
 PATIENCE = 10.0  # seconds that a translation may take
-CHAPTERS = (  # those that write a part, in reading order
-    "attention", "masking", "multihead", "positional", "layers", "transformer", "training", "decoding", "evaluation",
-)  # fmt: skip
 
 #: A column from top to bottom; what is computed goes up. A row is a frame (title, rows), a box (title, names of the
 #: parts it runs on), or the name of a part.
