@@ -36,7 +36,6 @@ from tfm_grader.judging.submission import _mixed
 from tfm_grader.records import Begin, Job
 from tfm_lib.checks import hand_in
 from tfm_lib.checks.carried import (
-    LARGEST,
     MAX_BYTES,
     MIME,
     BadWeights,
@@ -47,7 +46,7 @@ from tfm_lib.checks.carried import (
     unpacked,
 )
 from tfm_lib.checks.judge import _exercises
-from tfm_lib.checks.machines import spelt, transformer
+from tfm_lib.checks.machines import LARGEST, spelt, transformer
 from tfm_lib.corpora.words import uniform, unseen, word
 from tfm_lib.transformer import Transformer, TransformerConfig
 

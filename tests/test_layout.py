@@ -201,7 +201,7 @@ PLACES = {
     "tfm_lib/drawing": (("tfm_lib.drawing",), (("notebook",),)),
     "tfm_book/notebooks": (
         # the chapters that write parts, after whose summary the machine is drawn
-        ("tfm_lib.drawing", "tfm_lib.mine", "tfm_book.notebooks"),
+        ("tfm_lib.drawing", "tfm_lib.mine.chapters", "tfm_book.notebooks"),
         (("lab",), ("classroom",)),
     ),
     "tfm_book/site": (

@@ -22,9 +22,9 @@ from tfm_lib._refusal import Refusal
 from tfm_lib.checks.judge import find
 from tfm_lib.drawing.display import colours
 from tfm_lib.engine.translator import Translator
-from tfm_lib.mine import CHAPTERS as ORDER
 from tfm_lib.mine import store, translating
 from tfm_lib.mine.catalogue import PARTS
+from tfm_lib.mine.chapters import CHAPTERS as ORDER
 from tfm_lib.mine.picture import Machine
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tfm_lib._extras import absent
-from tfm_lib.mine import CHAPTERS
+from tfm_lib.mine.chapters import CHAPTERS
 
 try:
     import nbformat

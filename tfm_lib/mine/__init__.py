@@ -25,10 +25,6 @@ __all__ = [
     "answer", "export", "forget", "import_", "keep", "machine", "parts", "plugged_in", "source", "translate",
 ]  # fmt: skip
 
-CHAPTERS = (  # those that write a part, in reading order
-    "attention", "masking", "multihead", "positional", "layers", "transformer", "training", "decoding", "evaluation",
-)  # fmt: skip
-
 _HOMES = {
     "export": "travelling",
     "import_": "travelling",

@@ -12,7 +12,7 @@ from tfm_lib._errors import require_kind, require_path
 from tfm_lib._refusal import Refusal
 from tfm_lib.checks.watching import Endless, clip
 from tfm_lib.drawing.display import colours
-from tfm_lib.mine import CHAPTERS
+from tfm_lib.mine.chapters import CHAPTERS
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.catalogue import PARTS, Part
 
