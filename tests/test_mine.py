@@ -259,9 +259,9 @@ def test_two_processes_that_keep_at_once_lose_nothing(place):
 
 def test_a_missing_part_names_its_exercise(shell):
     with pytest.raises(AttributeError, match=r"The exercise layers\.layer-norm in the chapter layers writes it"):
-        mine.layer_norm  # noqa: B018
+        mine.layer_norm  # noqa: B018 (reading it raises)
     with pytest.raises(AttributeError, match="nothing called 'layernorm'. The parts are embed, "):
-        mine.layernorm  # noqa: B018
+        mine.layernorm  # noqa: B018 (reading it raises)
     solve(shell, "masking.triangle", TRIANGLE)
     table = mine.parts()
     assert repr(table).startswith("You have written 1 of the 23 parts of the machine.")
@@ -343,7 +343,7 @@ def test_all_is_restored_after_an_error_and_within_another_block(solved):
             assert masking.causal_mask(2).tolist() == [[True, False], [True, True]] and inner.calls["causal_mask"] == 1
         assert all(new is old for new, old in zip(held(), inside))
     with pytest.raises(ZeroDivisionError), mine.plugged_in():
-        1 / 0  # noqa: B018
+        1 / 0  # noqa: B018 (it raises)
     assert all(new is old for new, old in zip(held(), before))
 
 

@@ -61,7 +61,7 @@ def program(seed: str, repaired: set[str] = frozenset()) -> str:
 
 def functions(source: str) -> SimpleNamespace:
     scope = {"math": math, "torch": torch, "F": F, "nn": nn}
-    exec(source, scope)  # noqa: S102
+    exec(source, scope)  # noqa: S102 (our own program)
     return SimpleNamespace(**scope)
 
 
@@ -85,7 +85,7 @@ def checked(source: str, monkeypatch) -> object:
     """What the check of the students' notebook says about a program."""
     monkeypatch.setitem(_exercises, ID, None)  # so that its exercise is gone again after the test
     scope = {"math": math, "torch": torch, "exercise": exercise, "Mistake": Mistake}
-    exec(WRITTEN.visible[0], scope)  # noqa: S102
+    exec(WRITTEN.visible[0], scope)  # noqa: S102 (our own check)
     student = functions(source)
     return check(ID, *(getattr(student, name) for name in _exercises[ID].answers))
 

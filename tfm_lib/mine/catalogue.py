@@ -87,10 +87,8 @@ def _with_bias(linear: nn.Linear) -> Tensor:
     return torch.cat([linear.weight.T, linear.bias[None]])
 
 
-def _multi_head(mine: Callable, below: Callable) -> Callable:
-    """The exercise has no biases: they belong to a feature that is always 1, and square matrices ask for one more
-    column per head. It stays 0, but makes √d_k larger, which the queries make up for.
-    """
+def _where(applies: Callable, below: Callable, output: Callable) -> Callable:
+    """The forward pass of an attention layer: `output(layer, query, key, mask)` where it applies, elsewhere `below`."""
 
     def forward(
         self: Any,
@@ -101,9 +99,22 @@ def _multi_head(mine: Callable, below: Callable) -> Callable:
         need_weights: bool = True,
         cache: Any = None,
     ) -> tuple[Tensor, Tensor | None]:
-        alone = query is key is value and (mask is None or mask.all())
-        if not (alone and _plain(self, need_weights, cache)):
-            return below(self, query, key, value, mask, need_weights, cache)
+        if applies(query, key, value, mask) and _plain(self, need_weights, cache):
+            return output(self, query, key, mask), None
+        return below(self, query, key, value, mask, need_weights, cache)
+
+    return forward
+
+
+def _multi_head(mine: Callable, below: Callable) -> Callable:
+    """The exercise has no biases: they belong to a feature that is always 1, and square matrices ask for one more
+    column per head. It stays 0, but makes √d_k larger, which the queries make up for.
+    """
+
+    def alone(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> bool:
+        return query is key is value and (mask is None or bool(mask.all()))
+
+    def output(self: Any, query: Tensor, _: Tensor, mask: Any) -> Tensor:
         d_model, h = self.d_model, self.n_heads
         d_k = d_model // h
 
@@ -115,33 +126,25 @@ def _multi_head(mine: Callable, below: Callable) -> Callable:
         W_O = F.pad(self.W_O.weight.T.unflatten(0, (h, d_k)), (0, h, 0, 1)).flatten(0, 1)
         X = F.pad(F.pad(query, (0, 1), value=1.0), (0, h - 1))
         outputs = [mine(words, W_Q, W_K, W_V, W_O, h)[:, :d_model] for words in X]
-        return torch.stack(outputs) + self.W_O.bias, None
+        return torch.stack(outputs) + self.W_O.bias
 
-    return forward
+    return _where(alone, below, output)
 
 
 def _cross_attention(mine: Callable, below: Callable) -> Callable:
     """Head by head; the biases belong to a feature that is always 1."""
 
-    def forward(
-        self: Any,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Any = None,
-        need_weights: bool = True,
-        cache: Any = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        crosses = query is not key and key is value and mask is not None and mask.shape[-2] == 1
-        if not (crosses and _plain(self, need_weights, cache)):
-            return below(self, query, key, value, mask, need_weights, cache)
+    def crosses(query: Tensor, key: Tensor, value: Tensor, mask: Any) -> bool:
+        return query is not key and key is value and mask is not None and mask.shape[-2] == 1
+
+    def output(self: Any, query: Tensor, key: Tensor, mask: Any) -> Tensor:
         projections = (self.W_Q, self.W_K, self.W_V)
         heads = list(zip(*(_with_bias(linear).chunk(self.n_heads, dim=1) for linear in projections)))
         rows = zip(F.pad(query, (0, 1), value=1.0), F.pad(key, (0, 1), value=1.0), mask.expand(len(query), 1, -1)[:, 0])
         outputs = [torch.cat([mine(Z, H, *head, is_word) for head in heads], dim=-1) for Z, H, is_word in rows]
-        return self.W_O(torch.stack(outputs)), None
+        return self.W_O(torch.stack(outputs))
 
-    return forward
+    return _where(crosses, below, output)
 
 
 # ── masks ─────────────────────────────────────────────────────────────────

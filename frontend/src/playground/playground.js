@@ -230,6 +230,7 @@ function render({ model, el }) {
   const opens = (chosen) =>
     engaged(async () => {
       stop();
+      rival?.rest();
       await course.open([...chosen], text());
       ui.set({ step: (newest = 0) });
     });

@@ -5,14 +5,15 @@
                                               update after which the loss was no longer a number
      .going, .pace, .trouble                  whether it trains; updates a second; why it doesn't
      .tell({ go, once, text }, settings?)     to the worker, with what a reader typed; with `settings`, a new run begins
-     .doubts(text)                            what of it the run can't read: { unknown, most, none }: tokens, how many it reads, whether nothing is left
+     .doubts(text)                            what of it the run can't read: { unknown, most, none }: tokens, how many it reads,
+                                              whether nothing is left
      .save(name)                              downloads the weights, where .canSave
      .open(files, text)                       a model from files, see opened in file.js; the run then has its name in .opened,
                                               and its number of parameters in .count; rejects with a sentence
      .rest()                                  it stops, and the run is given up
      .close()                                 the worker ends
-   A moment is { step, loss, rate, exact, norms, word, right, written, weights, maps }, where `weights` are those of maps.cross; what it reads, should write and writes are words
-   where tokens are letters, otherwise arrays.                                                                           */
+   A moment is { step, loss, rate, exact, norms, word, right, written, weights, maps }, where `weights` are those of maps.cross.
+   What it reads, should write and writes are words where tokens are letters, otherwise arrays.                                                                           */
 
 import { bytesOf, isLibrarys, opened } from "./file.js";
 import { LETTERS, TASKS } from "./tasks.js";
