@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 import torch
+from project import ROOT
 
 from browser.bench import Bench, bench
 from browser.driving import Widget
@@ -233,6 +234,10 @@ def test_a_model_of_tfm_train_is_opened_and_writes_what_the_library_writes(stand
         pieces = " ".join(map(library.tokenizer.piece, ids))
         until(partial(lambda text: text in " ".join(said().split()), pieces), 10)
     assert widget.box.locator('[data-control="train"]').inner_text() == "Train"
+    chosen.set_input_files(ROOT / "tests" / "assignments" / "reverse.safetensors")
+    own.fill("parents")
+    until(lambda: "stnerap" in "".join(said().split()) and "5,824 parameters" in widget.readout())
+    assert len(widget.cells("head 1")) == 8 * 8, "rows after the end"
     chosen.set_input_files(tmp_path / "run" / "config.json")
     until(lambda: "Choose a file that the playground saved" in widget.readout())
     (tmp_path / "broken.safetensors").write_bytes(b"{}")

@@ -66,7 +66,8 @@ export class Course {
     const [source, target] = [word, ids].map((found) => [...this.#task.written(found)]);
     const last = this.run.settings.n_layers - 1;
     const [ends, begins] = [[...source, "·"], ["▸", ...target]];
-    const of = (found, rows, cols) => found && { weights: found, rows, cols };
+    const cut = (rows) => (this.run.opened ? rows.length : undefined); // a run keeps the rows of the longest right answer, so that nothing jumps
+    const of = (found, rows, cols) => found && { weights: found.map((head) => head.slice(0, cut(rows))), rows, cols };
     return {
       cross: of(weights[`decoder.${last}.cross_attention`] ?? weights.attention, [...target, "·"], ends),
       encoder: of(weights[`encoder.${last}.self_attention`], ends, ends),

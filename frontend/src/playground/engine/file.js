@@ -59,7 +59,7 @@ export async function opened(files) {
   const model = head?.model ? JSON.parse(head.model) : JSON.parse(await config.text()).model;
   const task = head?.model ? TASKS[head.task] : ofTokenizer(new Tokenizer(JSON.parse(await tokenizer.text())));
   const weights = Object.fromEntries([...found].map(([path, { shape, numbers }]) => [path, head?.model && path === "embedding.tokens.weight" ? withoutUnknown(shape, numbers) : numbers]));
-  const count = Object.values(weights).reduce((sum, { length }) => sum + length, 0);
+  const count = [...found.values()].reduce((sum, { numbers }) => sum + numbers.length, 0);
   if (count > MOST) throw new Error(said(WORDS.large, { name, count: count.toLocaleString("en") }));
   const { d_model, n_heads, d_ff, n_layers, norm = "post" } = model;
   return { name, task, settings: { machine: "transformer", d_model, n_heads, d_ff, n_layers, norm }, weights, count };
