@@ -102,12 +102,14 @@ def made(chapter: str) -> Model:
     return ROWS[chapter](replace(CONFIG, vocab_size=len(data().tokenizer)))
 
 
-def run(chapter: str, rate: float, seed: int, *, name: str = NAME, options: TrainOptions = OPTIONS) -> dict[str, Any]:
-    """Train once; return BLEU and chrF on the validation and test parts."""
+def run(
+    chapter: str, rate: float, seed: int, *, name: str = NAME, options: TrainOptions | None = None
+) -> dict[str, Any]:
+    """Train once, with `OPTIONS` if no others are given; return BLEU and chrF on the validation and test parts."""
     key = f"{chapter}, {rate:g}, seed {seed}"
 
     def make() -> Made:
-        model, took = trained(name, key, partial(made, chapter), replace(options, peak=rate, seed=seed), data())
+        model, took = trained(name, key, partial(made, chapter), replace(options or OPTIONS, peak=rate, seed=seed), data())
         took["val"], _ = corpus_scores(model, data().val_pairs, 1, data().tokenizer)
         test = sample_of(load_corpus("tatoeba-en-fr").sentences("test"), JUDGED, seed=0)
         took["test"], took["written"] = corpus_scores(model, test, 1, data().tokenizer)
