@@ -438,7 +438,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
     note.replaceChildren(...(ghost ? indexed(told(WORDS.ghost, { run: ghost })) : []));
     slopes.el.hidden = key.hidden = !gradients;
     second_layer.hidden = run.settings.n_layers < 2;
-    for (const { path, line } of layers) line(gradients ? run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)]) : []);
+    if (gradients) for (const { path, line } of layers) line(run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)])); // what is hidden has no width, and asking for it costs a layout
   }
   el.append(h("style", {}, STYLE));
   return { el, first, columns, asked, draw };
