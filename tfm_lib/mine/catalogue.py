@@ -8,7 +8,7 @@ A row names the part, the exercise whose answer it is, and the places in the lib
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tfm_lib import transformer
+from tfm_lib import training, transformer
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.evaluation import _statistics
 from tfm_lib.layers import FeedForward
@@ -82,6 +82,14 @@ def _plain(layer: Any, need_weights: bool, cache: Any) -> bool:
     return known and not (need_weights or cache is not None or (layer.training and layer.dropout))
 
 
+def _each(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
+    """`function` of each sentence of a batch, in one call for all where the reader's code allows that, else in a loop."""
+    try:
+        return torch.vmap(function)(*batches)
+    except Exception:  # noqa: BLE001 (vmap refuses in many ways; what the code itself raises, the loop raises again)
+        return torch.stack([function(*rows) for rows in zip(*batches)])
+
+
 def _with_bias(linear: nn.Linear) -> Tensor:
     """The matrix by which [x, 1] is multiplied from the left, (d_in + 1, d_out), for matrices without a bias."""
     return torch.cat([linear.weight.T, linear.bias[None]])
@@ -125,8 +133,7 @@ def _multi_head(mine: Callable, below: Callable) -> Callable:
         W_Q, W_K, W_V = wide(self.W_Q) * math.sqrt((d_k + 1) / d_k), wide(self.W_K), wide(self.W_V)
         W_O = F.pad(self.W_O.weight.T.unflatten(0, (h, d_k)), (0, h, 0, 1)).flatten(0, 1)
         X = F.pad(F.pad(query, (0, 1), value=1.0), (0, h - 1))
-        outputs = [mine(words, W_Q, W_K, W_V, W_O, h)[:, :d_model] for words in X]
-        return torch.stack(outputs) + self.W_O.bias
+        return _each(lambda words: mine(words, W_Q, W_K, W_V, W_O, h)[:, :d_model], X) + self.W_O.bias
 
     return _where(alone, below, output)
 
@@ -140,9 +147,10 @@ def _cross_attention(mine: Callable, below: Callable) -> Callable:
     def output(self: Any, query: Tensor, key: Tensor, mask: Any) -> Tensor:
         projections = (self.W_Q, self.W_K, self.W_V)
         heads = list(zip(*(_with_bias(linear).chunk(self.n_heads, dim=1) for linear in projections)))
-        rows = zip(F.pad(query, (0, 1), value=1.0), F.pad(key, (0, 1), value=1.0), mask.expand(len(query), 1, -1)[:, 0])
-        outputs = [torch.cat([mine(Z, H, *head, is_word) for head in heads], dim=-1) for Z, H, is_word in rows]
-        return self.W_O(torch.stack(outputs))
+        Z, H = F.pad(query, (0, 1), value=1.0), F.pad(key, (0, 1), value=1.0)
+        is_word = mask.expand(len(query), 1, -1)[:, 0]
+        outputs = [_each(lambda Z, H, is_word, head=head: mine(Z, H, *head, is_word), Z, H, is_word) for head in heads]
+        return self.W_O(torch.cat(outputs, dim=-1))
 
     return _where(crosses, below, output)
 
@@ -297,7 +305,7 @@ def _embed(mine: Callable, below: Callable) -> Callable:
         places = self.positions[start:]
         if ids.shape[1] > len(places):
             return below(self, ids, start)
-        return self.dropout(torch.stack([mine(row, self.tokens.weight, places) for row in ids]))
+        return self.dropout(_each(lambda row: mine(row, self.tokens.weight, places), ids))
 
     return forward
 
@@ -366,6 +374,29 @@ def _adam_step(mine: Callable, below: Callable) -> Callable:
         return optimiser
 
     return paper_optimiser
+
+
+def _train_step(mine: Callable, below: Callable) -> Callable:
+    """Of whole batches; the exercise adds no micro-batches up, and shortens no gradient."""
+
+    def train(
+        model: Any, batches: Any, lr: Callable[[int], float], epsilon: float = 0.1, accumulate: int = 1,
+        clip: float = math.inf,
+    ) -> Iterator[training.Step]:  # fmt: skip
+        if accumulate != 1 or clip != math.inf:
+            yield from below(model, batches, lr, epsilon, accumulate, clip)
+            return
+        optimiser = training.paper_optimiser(model)
+        model.train()
+        for step, batch in enumerate(batches, start=1):
+
+            def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
+                return training.label_smoothed_loss(logits, targets, epsilon, model.config.pad_id)
+
+            rate, tokens = lr(step), int((batch.tgt_out != batch.pad_id).sum())
+            yield training.Step(step, float(mine(model, loss_of, optimiser, batch, rate)), rate, tokens)
+
+    return train
 
 
 def _greedy(mine: Callable, below: Callable) -> Callable:
@@ -545,6 +576,13 @@ PARTS = (
         "training.adam-step",
         "moves the parameters",
         (("tfm_lib.training", "paper_optimiser", _adam_step),),
+        beam=0,
+    ),
+    Part(
+        "train_step",
+        "training.train-step",
+        "makes one update of all parameters",
+        (("tfm_lib.training", "train", _train_step),),
         beam=0,
     ),
     Part(
