@@ -81,24 +81,37 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     press(widget, "train")
     until(lambda: button(widget) == "Pause" and update(widget) > 100)
     assert "the run before, reverse\n" in f"{said()}\n" and "Your run: reverse, positions none" in said()
-    widget.box.locator('[data-control="task"]').select_option("sort")
+    widget.box.locator('[data-control="n_heads"]').select_option("4")
     until(lambda: 0 < update(widget) < 50)
     assert "the run before, reverse, positions none" in said() and button(widget) == "Pause"
     until(lambda: update(widget) > 20)
     widget.box.locator('[data-control="causal"]').uncheck()
     until(lambda: 0 < update(widget) < 20)
     assert "the run before, reverse, positions none" in said(), "what was soon given up is no run to compare with"
+    widget.box.locator('[data-control="n_heads"]').select_option("2")
+    widget.box.locator('[data-control="task"]').select_option("sort")
+    until(lambda: 0 < update(widget) < 20 and "Your run: sort" in said())
+    assert "the run before" not in said(), "a run of another task is no run to compare with"
     widget.box.locator('[data-control="value"]').fill("a Map!")
     until(lambda: len(widget.cells("head 1")) == 5 * 5)  # amap, and its end
     assert "it doesn't know !" in said() or "it doesn't know   !" in said()
     until(lambda: update(widget) > 50)
     widget.box.locator('[data-control="step"]').fill("30")
     until(lambda: update(widget) == 25)  # the moment that was kept, while the training goes on
-    assert not widget.box.locator('[data-control="value"]').count(), "a kept moment has a word of its own"
     time.sleep(0.3)
     assert update(widget) == 25 and button(widget) == "Pause" and "it has come to update" in said()
     press(widget, "train")
     until(lambda: button(widget) == "Go on")
+    for text, shown in (("tide", 5), ("to", 3)):  # a model that rests writes my word as it would have at update 25
+        widget.box.locator('[data-control="value"]').fill(text)
+        until(lambda shown=shown: len(widget.cells("head 1")) == shown * shown)
+        assert update(widget) == 25
+    widget.box.locator('[data-control="step"]').fill("0")
+    until(lambda: update(widget) == 0 and widget.cells("head 2")[0].startswith("writing "))
+    widget.box.locator('[data-control="step"]').fill("375")
+    until(lambda: 0 < update(widget) == int(widget.box.locator('[data-control="step"]').input_value()) or update(widget) > 50)
+    assert "it has come to update" not in said(), "the slider stands where the run hasn't come to"
+    widget.box.locator('[data-control="step"]').fill("25")
     widget.box.locator('[data-control="residuals"]').uncheck()
     time.sleep(0.3)
     assert button(widget) == "Train" and update(widget) == 25, "a run that rests waits"
@@ -119,6 +132,7 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     assert guess.is_disabled()
     widget.box.locator(choose.format("experiment")).select_option("3. no causal mask")
     assert outcome.inner_text() == "Choose what you expect, then press “Train”."
+    assert widget.box.locator(choose.format("train")).is_disabled(), "it trains before anything is expected"
     assert not widget.box.locator(choose.format("causal")).is_checked()
     guess.select_option("hardly any word")
     assert outcome.inner_text() == "You expect that it will write hardly any word. Press “Train”."
@@ -139,6 +153,10 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     assert outcome.inner_text().startswith("You expected almost every word, but it writes hardly any word.")
     widget.box.locator(choose.format("experiment")).select_option("none, play freely")
     until(lambda: widget.box.locator(choose.format("positions")).input_value() == "sinusoidal")
+    time.sleep(0.3)
+    assert button(widget) == "Train" and "Press “Train” for: reverse." in widget.box.inner_text(), "it trains unasked"
+    press(widget, "train")
+    until(lambda: button(widget) == "Pause")
     widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions (tried)")
     until(lambda: button(widget) == "Train")  # it stopped the run that went on, and began none
     assert guess.is_enabled() and outcome.inner_text().startswith("Choose what you expect")
@@ -209,7 +227,7 @@ def test_numbers_and_dates_are_learned_and_asked_in_words_of_ones_own(stand: Ben
     until(lambda: "it doesn't know dozen" in said() and "hundred" not in said())
     assert "unseen numbers" in widget.readout()
     own.fill("!")
-    until(lambda: "nothing that it can read" in said())
+    until(lambda: "it can read nothing of this, so the answer is for two thousand and forty seven" in said())
 
 
 def test_a_model_of_tfm_train_is_opened_and_writes_what_the_library_writes(stand: Bench, tmp_path):
@@ -239,10 +257,10 @@ def test_a_model_of_tfm_train_is_opened_and_writes_what_the_library_writes(stand
     until(lambda: "stnerap" in "".join(said().split()) and "5,824 parameters" in widget.readout())
     assert len(widget.cells("head 1")) == 8 * 8, "rows after the end"
     chosen.set_input_files(tmp_path / "run" / "config.json")
-    until(lambda: "Choose a file that the playground saved" in widget.readout())
+    until(lambda: "Choose a file that the playground saved" in widget.box.inner_text())
     (tmp_path / "broken.safetensors").write_bytes(b"{}")
     chosen.set_input_files(tmp_path / "broken.safetensors")
-    until(lambda: "isn't a whole .safetensors file" in widget.readout())
+    until(lambda: "isn't a whole .safetensors file" in widget.box.inner_text())
     press(widget, "train")
     until(lambda: "Your run: reverse" in said() and update(widget) > 0)
 

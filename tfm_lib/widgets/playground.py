@@ -88,9 +88,9 @@ WORDS = Words(
             "dates": "dates",
         },
         "asks": {
-            "reverse": f"your word ({LETTERS})",
-            "numbers": "your number (10 to 9999)",
-            "dates": "your date (1950 to 2049)",
+            "reverse": f"your word ({' '.join(LETTERS)})",
+            "numbers": "your number from 10 to 9999, in words or digits",
+            "dates": "your date from 1950 to 2049, such as 5 March 2031",
         },
         "maps": {"cross": "cross-attention", "encoder": "the encoder’s own", "decoder": "the decoder’s own"},
         "where": {
@@ -109,7 +109,7 @@ WORDS = Words(
         "norms": {"post": "after (post)", "pre": "before (pre)", "none": "none"},
         "update": "update",
         "steps": ["{count} update", "{count} updates"],
-        "exact": "unseen words written exactly, %",
+        "exact": "unseen examples written exactly, %",
         "head": "head {head}",
         "experiments": EXPERIMENTS,
     },

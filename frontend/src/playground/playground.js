@@ -76,8 +76,8 @@ const WORDS = {
   newest: "it has come to update {step}",
   lacks: "it doesn't know {letters}",
   cut: "it reads {count} at most",
-  empty: "there is nothing that it can read, so the last answer stays",
-  nothing: "nothing",
+  empty: "it can read nothing of this, so the answer is for {word}",
+  nothing: "(nothing)",
   broken: "After update {step} the loss is no longer a number. The picture shows the last kept update.",
   failed: "The training stopped: {error}",
   damaged: "engine.js is not the file that this book was built with.",
@@ -100,7 +100,7 @@ const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
 const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
 /* On paper another run's picture can be read; a narrow card keeps room for a long sentence, so that nothing below it moves. */
 const STYLE = "@media screen{.tfm-others{filter:grayscale(1) blur(1.5px)}}.tfm-whose{min-height:1lh}@media(max-width:600px){.tfm-whose{min-height:3lh}}";
-const CEILINGS = [3.5, 10, 30, 100]; // of the loss
+const CEILINGS = [3.5, 4.5, 6, 10, 30, 100]; // of the loss
 const two = fixed(2);
 const percent = (share) => Math.round(100 * share);
 
@@ -162,15 +162,15 @@ function render({ model, el }) {
       saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} "${text()}"` });
     },
   });
+  const longest = ui.slider("longest", { label: NAMES.longest, min: SHORT, max: LONG, format: String });
   const drawer = row([
     ...drawn,
     ui.select("d_model", { label: indexed(NAMES.d_model), options: SIZES }),
-    ui.slider("longest", { label: NAMES.longest, min: SHORT, max: LONG, format: String }),
+    longest,
     ui.slider("rate", { label: NAMES.rate, values: RATES, format: String }),
     ui.slider("warmup", { label: NAMES.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
     ui.slider("smoothing", { label: NAMES.smoothing, values: SMOOTHINGS, format: String }),
     ui.slider("seed", { label: NAMES.seed, min: 0, max: 9, format: String }),
-    looks,
     ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
     save,
     ui.button("open", { label: WORDS.open, onclick: () => files.click() }),
@@ -188,8 +188,9 @@ function render({ model, el }) {
   const plans = row(planned);
   plans.append(outcome);
   picture.columns.before(plans);
+  picture.columns.firstChild.prepend(looks.el);
   const word = ui.text("value", { label: asks.reverse, most: TYPED });
-  word.el.style = "flex:0 1 28rem;min-width:0";
+  word.el.style = "flex:1 0 calc(100% - 5rem);max-width:28rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
 
   async function open() {
@@ -218,6 +219,7 @@ function render({ model, el }) {
   const begun = (message, anew) =>
     engaged(() => {
       const fresh = anew || !ui.get("trained") || !fits() || last(run()).step >= updates || run().broken;
+      saved.textContent = "";
       if (fresh) {
         if (!former || last(run()).step >= updates / 4) former = run().moments.length > 1 ? run() : former; // not what was soon given up
         newest = 0;
@@ -229,10 +231,17 @@ function render({ model, el }) {
   /* A model that was trained elsewhere. */
   const opens = (chosen) =>
     engaged(async () => {
+      saved.textContent = "";
       stop();
+      try {
+        await course.open([...chosen], text());
+      } catch (error) {
+        saved.textContent = error.message; // beside the button; what was shown, stays
+        return;
+      }
       rival?.rest();
-      await course.open([...chosen], text());
-      ui.set({ step: (newest = 0) });
+      const { task } = course.run.settings;
+      ui.set({ ...(tasks[task] && { task }), step: (newest = 0) });
     });
 
   const stop = () => [course, rival].forEach((each) => each?.going && each.tell({ go: false }));
@@ -269,9 +278,10 @@ function render({ model, el }) {
   const plan = () => experiments[ui.get("experiment")];
   const asPlanned = () => same({ ...recorded.settings, ...plan().change, seed: ui.get("seed") }, settings());
   const again = () => ui.get("trained") && (course.going || last(run()).step >= updates); // a run that rests, waits
-  let byHand = false;
+  let [byHand, planning] = [];
   ui.on("experiment", () => {
     if (plan()) stop();
+    planning = !byHand; // what comes with an experiment, or with its end, waits for the button
     ui.set({ ...(!byHand && { ...recorded.settings, ...plan()?.change, rival: "" }), guess: -1 });
   });
   const changed = () => {
@@ -281,11 +291,22 @@ function render({ model, el }) {
       ui.set({ experiment: -1 });
       byHand = false;
     }
-    if (!plan() && !fits() && again()) begun({ go: true }, true);
+    if (!plan() && !fits() && again() && !planning) begun({ go: true }, true);
+    planning = false;
   };
   for (const name of SWITCHES) ui.on(name, () => changing || queueMicrotask(changed, (changing = true)));
-  ui.on("value", () => ui.get("trained") && [course, rival].forEach((each) => each?.run && each.tell({ text: text() })));
-  ui.on("task", () => ui.set({ value: examples[ui.get("task")] ?? examples.reverse }));
+  /* A model that rests answers for any of its kept updates. */
+  const ask = () => {
+    if (!ui.get("trained")) return;
+    if (ui.get("step") > newest) ui.set({ step: newest });
+    const kept = ui.get("step");
+    [course, rival].forEach((each) => each?.run && each.tell({ text: text(), at: kept < last(each.run).step && !each.going ? kept : undefined }));
+  };
+  ui.on("value", ask);
+  ui.on("step", () => course?.going || ask());
+  const example = () => examples[ui.get("task")] ?? examples.reverse;
+  let asked = example();
+  ui.on("task", () => asked !== example() && ui.set({ value: (asked = example()) }));
   const hidden = () => document.hidden && stop();
   document.addEventListener("visibilitychange", hidden);
   ui.until(() => (document.removeEventListener("visibilitychange", hidden), [course, rival].forEach((each) => each?.close())));
@@ -300,23 +321,27 @@ function render({ model, el }) {
   function draw() {
     const [now, going] = [shown(), course?.going];
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last(run()).step < updates && !run().broken ? WORDS.on : WORDS.again;
-    once.enable(!going && !(ui.get("trained") && fits() && last(run()).step >= updates));
+    const begins = !ui.get("trained") || !fits();
+    const waits = plan() && begins && ui.get("guess") < 0; // for the guess
+    train.enable(!waits);
+    once.enable(!waits && !going && !(ui.get("trained") && fits() && last(run()).step >= updates));
     save.enable(Boolean(course?.canSave));
     looks.enable(Boolean(now.maps?.encoder));
-    if (!course?.canSave) saved.textContent = "";
-    const begins = !ui.get("trained") || !fits();
+    saved.hidden = !saved.textContent;
+    longest.enable(example() === examples.reverse); // a word of letters
     planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
-    for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits() && !opened());
+    for (const part of [picture.first, picture.columns, readout]) part.classList.toggle("tfm-others", !fits() && !opened());
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.after(drawer) : drawer.remove();
-    const { asked } = picture;
     retext(word.el.firstChild, asks[ui.get("task")] ?? asks.reverse);
-    const [line, other] = ui.get("trained") && now === last(run()) ? [word.el, asked] : [asked, word.el]; // a kept moment is of its own word
+    const [line, other] = ui.get("trained") ? [word.el, picture.asked] : [picture.asked, word.el];
     if (other.isConnected) other.replaceWith(line);
+    const alike = (other) => run() !== recorded && ["task", "longest"].every((name) => other?.settings[name] === run().settings[name]);
+    const ghost = [former, recorded].find(alike); // runs of other tasks cannot be compared
     const raced = rival?.run && { run: rival.run, now: at(rival.run, now === last(run()) ? updates : now.step), name: machines[rival.run.settings.machine] };
-    picture.draw({ run: run(), now, former, raced, row: ui.get("focus"), map: ui.get("map"), gradients: ui.get("more"), ghost: former && named(former.settings) });
-    status.replaceChildren(...indexed(state()));
+    picture.draw({ run: run(), now, former: ghost, raced, row: ui.get("focus"), map: ui.get("map"), gradients: ui.get("more"), ghost: ghost && named(ghost.settings) });
+    status.replaceChildren(...(opened() ? [state()] : indexed(state())));
     retext(outcome, verdict());
     titles.filter(Boolean).forEach((title, i) => retext(ticks[i + 1], done.has(titles.indexOf(title)) ? told(WORDS.done, { title }) : title));
     ui.say(...sentences(now, raced));
@@ -328,7 +353,7 @@ function render({ model, el }) {
     if (!fits()) return told(WORDS.other, { run: named(run().settings), train: WORDS.train, next: named(settings()) });
     if (!ui.get("trained")) return told(WORDS.resting, { train: WORDS.train });
     const { unknown, most, none } = course.doubts(text());
-    const doubts = [shown() !== last(run()) && told(WORDS.newest, { step: last(run()).step }), unknown.length && told(WORDS.lacks, { letters: unknown.join(" ") }), most && told(WORDS.cut, { count: most }), none && WORDS.empty];
+    const doubts = [shown() !== last(run()) && told(WORDS.newest, { step: last(run()).step }), unknown.length && told(WORDS.lacks, { letters: unknown.join(", ") }), most && told(WORDS.cut, { count: most }), none && told(WORDS.empty, { word: [last(run()).word].flat().join(" ") })];
     return [told(WORDS.yours, { run: named(run().settings) }), ...doubts.filter(Boolean)].join("; ");
   }
 
@@ -349,7 +374,7 @@ function render({ model, el }) {
     const right = (moment) => String(Math.round(COUNT * (moment.exact ?? 0)));
     const said = told(WORDS.at, { step: h("b", {}, String(now.step)), all: updates, exact: h("b", {}, right(now)), count: COUNT, nouns: nouns[run().settings.task] ?? nouns.reverse });
     const pace = course?.going && course.pace;
-    const more = [now.loss != null && told(WORDS.lost, { loss: two(now.loss) }), now.rate && told(WORDS.rated, { rate: now.rate.toPrecision(2) }), pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
+    const more = [now.loss != null && told(WORDS.lost, { loss: now.loss.toPrecision(3) }), now.rate && told(WORDS.rated, { rate: now.rate.toPrecision(2) }), pace && told(WORDS.pace, { pace: Math.round(pace) })].filter(Boolean);
     return [
       h("div", {}, said),
       ...(raced ? [h("div", { class: "tfm-two" }, told(WORDS.raced, { machine: raced.name, exact: right(raced.now), count: COUNT, step: raced.now.step }))] : []),
@@ -373,7 +398,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
   const maps = range(Math.max(...HEADS)).map((head) => {
     const names = told(WORDS.map, { head: head + 1 });
     const weight = (i, j) => two(seen.weights[head]?.[i]?.[j] ?? 0);
-    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { doing: WORDS.doing[seen.map], letter: seen.rows[i] ?? WORDS.end, source: seen.cols[j] ?? WORDS.end, weight: weight(i, j) }), most: 30 });
+    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { doing: WORDS.doing[seen.map], letter: seen.rows[i] ?? WORDS.end, source: seen.cols[j] ?? WORDS.end, weight: weight(i, j) }), most: 30, letters: 12 });
     return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
   });
   const axis = { label: update, domain: [0, updates] };
@@ -395,7 +420,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
   const where = h("p", { class: "tfm-caption" });
   const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
   const second_layer = h("span", {}, WORDS.second);
-  const key = h("p", { class: "tfm-caption", hidden: true, style: "margin:0" }, told(WORDS.sides, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { class: `tfm-${side}` }, side)]))), second_layer);
+  const key = h("p", { class: "tfm-caption", hidden: true, style: "margin:0" }, told(WORDS.sides, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { style: `border-bottom:3px solid var(--tfm-${side})` }, side)]))), second_layer);
   const columns = h("div", { class: "tfm-columns" }, h("div", {}, where, looks, scale), h("div", {}, learning.el, falling.el, note, slopes.el, key));
   const el = h("div", {}, first, columns);
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
@@ -423,12 +448,12 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
       if (!weights[head]) return;
       maps[head].box.style.flexBasis = `${Math.min(300, (Array.isArray(now.word) ? 26 : 14) * cols.length + 30)}px`; // so that its letters can be read
       const values = weights[head].map((row, i) => cols.map((_, j) => (i < rows.length ? Math.round(100 * row[j]) / 100 : 0))); // what comes after the end counts for nothing; in hundredths fewer cells change
-      update({ rows: values.map((_, i) => rows[i] ?? " "), cols, values, row: Math.min(row, values.length - 1), max: 1 });
+      update({ rows: values.map((_, i) => rows[i] ?? " "), cols, values, row: Math.min(row, rows.length - 1), max: 1 });
     });
     const most = Math.max(...[run, former, raced?.run].flatMap((each) => each?.moments.map(({ loss: x }) => x ?? 0) ?? []), now.loss ?? 0);
     const fitting = CEILINGS.find((ceiling) => most <= ceiling) ?? CEILINGS.at(-1);
     if (fitting !== ceiling) falling.domain({ y: [0, (ceiling = fitting)] });
-    for (const [{ before, other, line, there, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", Number]]) {
+    for (const [{ before, other, line, there, here }, name, scale] of [[exact, "exact", percent], [loss, "loss", (x) => Math.min(x, ceiling)]]) {
       before(former ? curve(former, name, scale) : []);
       other(raced ? curve(raced.run, name, scale) : []);
       line(curve(run, name, scale));
@@ -457,11 +482,10 @@ function tried(more) {
   }
 }
 
-/* Letters side by side, words apart; those that differ from the right ones are marked. */
+/* Letters side by side; those that differ from the right ones are marked. */
 function spell(line, tokens, right) {
   const found = range(Math.max(tokens.length, right.length)).map((i) => h("span", tokens[i] === right[i] ? {} : { class: "tfm-bad" }, tokens[i] ?? WORDS.end));
-  if (Array.isArray(tokens)) found.forEach((each) => each.before(" "));
-  line.replaceChildren(...(tokens.length ? found : [h("span", { class: "tfm-soft" }, WORDS.nothing)]));
+  line.replaceChildren(...(tokens.length ? found : [h("i", { class: "tfm-soft", style: "font:italic 15px sans-serif;letter-spacing:0" }, WORDS.nothing)]));
 }
 
 /* In Jupyter the kernel sends the engine once. */

@@ -4,7 +4,8 @@
      .run                                     { settings, moments, now, broken }: what was kept, the newest moment, and the
                                               update after which the loss was no longer a number
      .going, .pace, .trouble                  whether it trains; updates a second; why it doesn't
-     .tell({ go, once, text }, settings?)     to the worker, with what a reader typed; with `settings`, a new run begins
+     .tell({ go, once, text, at }, settings?) to the worker, with what a reader typed; with `settings`, a new run begins; `at` asks
+                                              the model as it was after that update, if it rests
      .doubts(text)                            what of it the run can't read: { unknown, most, none }: tokens, how many it reads,
                                               whether nothing is left
      .save(name)                              downloads the weights, where .canSave
@@ -58,7 +59,7 @@ export class Course {
 
   doubts(text) {
     const count = this.#task.read(text).length;
-    return { unknown: this.#task.unknown(text), most: count > this.#longest && this.#longest, none: !count };
+    return { unknown: this.#task.unknown(text).filter((token) => token.trim()), most: count > this.#longest && this.#longest, none: !count };
   }
 
   /* Each attention of the last layer: the weights of its heads, what asks (rows) and what is looked at (columns). */
@@ -92,7 +93,7 @@ export class Course {
     this.worker.postMessage({ save: true });
   }
 
-  #hear({ failed, weights: kept, serial, step, word, look, rests, ...told }) {
+  #hear({ failed, weights: kept, serial, step, word, look, rests, past, ...told }) {
     const { run } = this;
     if (!failed && (!run || serial !== this.#serial)) return; // of a run that has ended
     if (kept) return download(this.name, bytesOf(kept, run.settings));
@@ -102,7 +103,9 @@ export class Course {
       if (rests) this.going = false;
       this.pace = told.pace ?? this.pace;
       const maps = this.#maps(word, look);
-      run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...this.#read(word, look.ids), written: this.#task.written(look.ids), weights: maps.cross?.weights ?? [], maps };
+      const looked = { ...this.#read(word, look.ids), written: this.#task.written(look.ids), weights: maps.cross?.weights ?? [], maps };
+      if (past) run.moments = run.moments.map((moment) => (moment.step === step ? { ...moment, ...looked } : moment));
+      else run.now = { ...(run.now ?? run.moments.at(-1)), step, ...told, ...looked };
       if (told.exact != null) run.moments = [...run.moments.filter((moment) => moment.step < step), run.now];
     }
     this.heard(this);

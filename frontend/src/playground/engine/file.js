@@ -62,7 +62,7 @@ export async function opened(files) {
   const count = [...found.values()].reduce((sum, { numbers }) => sum + numbers.length, 0);
   if (count > MOST) throw new Error(said(WORDS.large, { name, count: count.toLocaleString("en") }));
   const { d_model, n_heads, d_ff, n_layers, norm = "post" } = model;
-  return { name, task, settings: { machine: "transformer", d_model, n_heads, d_ff, n_layers, norm }, weights, count };
+  return { name, task, settings: { machine: "transformer", task: head?.model && head.task, d_model, n_heads, d_ff, n_layers, norm }, weights, count };
 }
 
 const withoutUnknown = ([, d], numbers) => Float32Array.from([...numbers.subarray(0, FIRST * d), ...numbers.subarray((FIRST + 1) * d)]);

@@ -7,6 +7,7 @@
      .norms               of the gradient of each layer at the last update, { "encoder.0": … }
      .exactness()         a generator, so that others may run between its steps; it returns the share of unseen words of which
                           the model writes every letter
+     .copied()            its parameters, { name: { shape, data } };  .as(copied, act)  acts with earlier ones
      .write(ids)          what it writes by itself for a word, and where it looked: { ids, weights: { path: rows of each head } } */
 
 import { random } from "../../twin/random.js";
@@ -96,6 +97,21 @@ export class Training {
     const right = words.filter((_, i) => !range(given.n).some((k) => wrong(i * given.n + k)));
     this.tape.clear();
     return right.length;
+  }
+
+  copied() {
+    return Object.fromEntries(Object.entries(this.model.parameters).map(([name, { shape, data }]) => [name, { shape, data: data.slice() }]));
+  }
+
+  as(copied, act) {
+    const now = this.copied();
+    const put = (kept) => Object.entries(this.model.parameters).forEach(([name, { data }]) => data.set(kept[name].data));
+    put(copied);
+    try {
+      return act();
+    } finally {
+      put(now);
+    }
   }
 
   write(ids) {
