@@ -86,7 +86,7 @@ def solved(shell):
 
 
 def test_what_passes_is_kept_and_a_fresh_process_finds_it(shell, place):
-    assert solve(shell, "masking.triangle", TRIANGLE).kept.startswith("Kept as mine.causal_mask. 1 of 23 parts")
+    assert solve(shell, "masking.triangle", TRIANGLE).kept.startswith("Kept as mine.causal_mask. 1 of 24 parts")
     verdict = solve(shell, "masking.leak-test")
     assert repr(verdict).endswith('\n  Kept as mine.answer("masking.leak-test").')
     assert "Kept as mine.answer(&quot;masking.leak-test&quot;)." in verdict._repr_html_()
@@ -112,7 +112,7 @@ def test_helpers_imports_and_constants_are_kept_with_it(shell):
     verdict = solve(
         shell, "masking.triangle", "@either\ndef triangle(n, get=inner):\n    return get(n)[:, None] >= get(n)"
     )
-    assert verdict.kept.startswith("Kept as mine.causal_mask. 1 of 23 parts")
+    assert verdict.kept.startswith("Kept as mine.causal_mask. 1 of 24 parts")
     source = mine.source("causal_mask")
     assert "import numpy as np\nfrom torch import arange as numbers\nfrom torch.nn import Identity\n" in source
     assert "NAMES = ('a', (1.5,),)\n" in source
@@ -122,7 +122,7 @@ def test_helpers_imports_and_constants_are_kept_with_it(shell):
 
 def test_a_lambda_with_a_name_is_kept(shell):
     text = "triangle = lambda n: torch.arange(n)[:, None] >= torch.arange(n)"
-    assert solve(shell, "masking.triangle", text).kept.startswith("Kept as mine.causal_mask. 1 of 23 parts")
+    assert solve(shell, "masking.triangle", text).kept.startswith("Kept as mine.causal_mask. 1 of 24 parts")
     assert mine.source("causal_mask").endswith(f"{text}\n")
 
 
@@ -177,7 +177,7 @@ def test_a_dataclass_is_kept(shell):
     shell("from dataclasses import dataclass")
     shell("@dataclass\nclass Size:\n    n: int\n\n    def rows(self):\n        return torch.arange(self.n)\n")
     text = "def triangle(n):\n    return Size(n).rows()[:, None] >= Size(n).rows()"
-    assert solve(shell, "masking.triangle", text).kept.startswith("Kept as mine.causal_mask. 1 of 23 parts")
+    assert solve(shell, "masking.triangle", text).kept.startswith("Kept as mine.causal_mask. 1 of 24 parts")
 
 
 def test_nothing_is_kept_where_the_reader_or_the_book_says_so(shell, place, monkeypatch):
@@ -264,7 +264,7 @@ def test_a_missing_part_names_its_exercise(shell):
         mine.layernorm  # noqa: B018 (reading it raises)
     solve(shell, "masking.triangle", TRIANGLE)
     table = mine.parts()
-    assert repr(table).startswith("You have written 1 of the 23 parts of the machine.")
+    assert repr(table).startswith("You have written 1 of the 24 parts of the machine.")
     assert "missing: exercise layers.layer-norm in the chapter layers" in table._repr_html_()
     assert mine.forget("causal_mask") == "masking.triangle"
     with pytest.raises(KeyError, match="No answer to 'masking.triangle' is kept"):
@@ -286,7 +286,7 @@ HOLDERS = [
         (masking, ["causal_mask"]),
         (multihead, ["attention", "split_heads", "merge_heads"]),
         (transformer, ["causal_mask"]),
-        (training, ["label_smoothed_loss", "warmup_lr", "paper_optimiser"]),
+        (training, ["label_smoothed_loss", "warmup_lr", "paper_optimiser", "train"]),
         (decoding, ["greedy_decode"]),
         (import_module("tfm_lib.engine.translator"), ["greedy_decode"]),
         (evaluation, ["bleu"]),
@@ -370,6 +370,29 @@ def test_only_the_named_parts_are_plugged_in(shell):
         pass
     with pytest.raises(AttributeError, match="split_heads is not written yet"), mine.plugged_in("split_heads"):
         pass
+
+
+MACHINE = """
+def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
+    X, Y, mask = embed(src_ids), embed(tgt_ids), padding_mask(src_ids, 0)
+    for layer in encoder:
+        X = layer(X, mask)
+    for layer in decoder:
+        Y = layer(Y, X, causal_mask(tgt_ids.shape[1]), mask)
+    return unembed(Y)
+"""
+
+
+def test_a_part_runs_on_the_readers_other_parts(shell):
+    """The whole machine imports the library's mask, and is given the reader's."""
+    solve(shell, "masking.triangle", TRIANGLE)
+    shell("from tfm_lib.masking import causal_mask, padding_mask")
+    solve(shell, "transformer.machine", MACHINE)
+    config = transformer.TransformerConfig(9, d_model=8, n_heads=2, d_ff=8, n_layers=1)
+    model, ids = transformer.Transformer(config), torch.tensor([[3, 4]])
+    with mine.plugged_in() as plugged:
+        model(ids, ids)
+    assert plugged.calls["transformer"] == 1 and plugged.calls["causal_mask"] > 0
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_every_part_has_one_block_that_says_whose_it_is():
             assert ("✓" in words, "yours" in words, "library" in words) == (mine_, mine_, not mine_)
             assert found.get("class") == ("tfm-mine" if mine_ else "tfm-library")
             assert found[0].tag == f"{SVG}title" and part.does in found[0].text
-        assert "1 of the 23 parts of the machine are yours. Yours: causal_mask." in drawing.get("aria-label")
+        assert "1 of the 24 parts of the machine are yours. Yours: causal_mask." in drawing.get("aria-label")
         assert drawing.get("role") == "img"
 
 
@@ -93,7 +93,7 @@ def test_it_says_what_comes_next_in_the_order_of_chapters():
     chapters = {part.chapter for part in PARTS}
     assert list(ORDER) == [stem for stem in reading_order() if stem in chapters]
     first = "Next: the exercise attention.all-queries in the chapter attention, which writes attention."
-    assert repr(Machine(frozenset())) == f"0 of the 23 parts of the machine are yours.\n{first}"
+    assert repr(Machine(frozenset())) == f"0 of the 24 parts of the machine are yours.\n{first}"
     assert "writes masked_softmax" in repr(Machine(frozenset({"attention", "causal_mask"})))
     assert "finished" in repr(Machine(frozenset(NAMES))) and "Next" not in repr(Machine(frozenset(NAMES)))
 
@@ -101,7 +101,7 @@ def test_it_says_what_comes_next_in_the_order_of_chapters():
 def test_it_translates_with_the_parts_as_they_are_now(shell):
     assert "It turns “I saw a black cat.” into “J'ai vu un chat noir.”" in repr(mine.machine())
     verdict = solve(shell, "masking.triangle", TRIANGLE)
-    assert verdict.kept.endswith("1 of 23 parts of your machine are yours; mine.machine() draws it.")
+    assert verdict.kept.endswith("1 of 24 parts of your machine are yours; mine.machine() draws it.")
     machine = mine.machine("A <cat> & a dog.")
     assert machine.mine == {"causal_mask"} and "“A <cat> & a dog.”" in repr(machine)
     assert "A &lt;cat&gt; &amp; a dog." in machine._repr_html_()

@@ -22,7 +22,7 @@ PATIENCE = 10.0  # seconds that a translation may take
 #: parts it runs on), or the name of a part.
 ENCODER: tuple[Any, ...] = (
     ("scoring", ("corpus_bleu",)),
-    ("training", ("adam_step", "learning_rate", "label_smoothed_loss")),
+    ("training", ("train_step", "adam_step", "learning_rate", "label_smoothed_loss")),
     ("the whole", ("transformer",)),
     (
         "encoder, each layer",

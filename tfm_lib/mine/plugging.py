@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
+from types import FunctionType
 from typing import Any
 
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
@@ -42,18 +43,22 @@ def plugged_in(*names: str, instead: Mapping[str, Callable[..., Any]] | None = N
     asked = {*names, *instead} or set(answers.written())
     chosen = [part for part in PARTS if part.name in asked]
     functions = {part.name: instead.get(part.name) or answers.part(part.name) for part in chosen}
+    own = [each for each in functions.values() if isinstance(each, FunctionType)]
+    kept = [each.__globals__ for each in own if each.__globals__.get("__name__", "").startswith("mine ")]
     plugged = Plugged(tuple(functions))
     undo: list[Callable[[], None]] = []
     try:
         for part in chosen:
-            _plug(part, functions[part.name], plugged, undo)
+            _plug(part, functions[part.name], plugged, undo, kept)
         yield plugged
     finally:
         for restore in reversed(undo):
             restore()
 
 
-def _plug(part: Part, function: Callable[..., Any], plugged: Plugged, undo: list[Callable[[], None]]) -> None:
+def _plug(
+    part: Part, function: Callable[..., Any], plugged: Plugged, undo: list[Callable[[], None]], kept: list[dict]
+) -> None:
     running: list[bool] = []  # whether the part's function runs, whose own calls of the library go to what was below
 
     def counted(*args: Any) -> Any:
@@ -74,8 +79,8 @@ def _plug(part: Part, function: Callable[..., Any], plugged: Plugged, undo: list
             undo.append(partial(setattr, owner, last, below))
             setattr(owner, last, above)
         else:
-            undo.append(partial(_replace, above, below))
-            _replace(below, above, but=("tfm_lib.checks", "tfm_lib.mine"))
+            undo.append(partial(_replace, above, below, kept))
+            _replace(below, above, kept, but=("tfm_lib.checks", "tfm_lib.mine"))
 
 
 def _unless(running: list[bool], above: Any, below: Any) -> Any:
@@ -90,10 +95,16 @@ def _unless(running: list[bool], above: Any, below: Any) -> Any:
     return call
 
 
-def _replace(old: Any, new: Any, but: tuple[str, ...] = ()) -> None:
-    """Put `new` in place of `old` in all loaded modules of the library that hold it; the judges keep theirs."""
-    for module_name, module in list(sys.modules.items()):
-        if module_name.startswith("tfm_lib.") and not module_name.startswith(but or "-"):
-            for name, value in list(vars(module).items()):
-                if value is old:
-                    setattr(module, name, new)
+def _replace(old: Any, new: Any, kept: list[dict], but: tuple[str, ...] = ()) -> None:
+    """Put `new` in place of `old` in all loaded modules of the library that hold it, and where the `kept` answers of the
+    reader have imported it from there; the judges keep theirs.
+    """
+    modules = [
+        vars(module)
+        for name, module in list(sys.modules.items())
+        if name.startswith("tfm_lib.") and not name.startswith(but or "-")
+    ]
+    for names in (*modules, *kept):
+        for name, value in list(names.items()):
+            if value is old:
+                names[name] = new

@@ -188,7 +188,6 @@ function render({ model, el }) {
   const plans = row(planned);
   plans.append(outcome);
   picture.columns.before(plans);
-  picture.columns.firstChild.prepend(looks.el);
   const word = ui.text("value", { label: asks.reverse, most: TYPED });
   word.el.style = "flex:1 0 calc(100% - 5rem);max-width:28rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
@@ -327,10 +326,11 @@ function render({ model, el }) {
     once.enable(!waits && !going && !(ui.get("trained") && fits() && last(run()).step >= updates));
     save.enable(Boolean(course?.canSave));
     looks.enable(Boolean(now.maps?.encoder));
+    if (looks.el.isConnected !== (ui.get("trained") && run().settings.machine === TRANSFORMER)) looks.el.isConnected ? looks.el.remove() : picture.columns.firstChild.prepend(looks.el);
     saved.hidden = !saved.textContent;
     longest.enable(example() === examples.reverse); // a word of letters
     planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
-    for (const part of [picture.first, picture.columns, readout]) part.classList.toggle("tfm-others", !fits() && !opened());
+    for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits() && !opened());
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
     its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
     if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.after(drawer) : drawer.remove();
