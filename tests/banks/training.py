@@ -177,6 +177,43 @@ def adam_step(p, g, m, s, t, lr):
     return p, m, s
 """,
     },
+    "training.train-step": {
+        "cleared first": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    clear()
+    src, tgt_in, tgt_out = batch
+    loss = loss_of(model(src, tgt_in), tgt_out)
+    backward(loss)
+    update(lr)
+    return float(loss)
+""",
+        "a list of actions": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    logits = model(*batch[:2])
+    loss = loss_of(logits, batch[-1])
+    for act, what in ((clear, ()), (backward, (loss,)), (update, (lr,))):
+        act(*what)
+    return loss.tolist()
+""",
+        "cleared before and after": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    clear()
+    backward(loss := loss_of(model(batch[0], batch[1]), targets=batch[2]))
+    update(lr)
+    clear()
+    return round(loss.item(), 12)
+""",
+        "a generator": """
+def parts(batch, model, loss_of):
+    source, read, wanted = batch
+    yield loss_of(model(source, read), wanted)
+
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = next(parts(batch, model, loss_of))
+    clear(); backward(loss); update(lr=lr)
+    return loss.detach().numpy().item()
+""",
+    },
 }
 
 WRONG = {
@@ -367,5 +404,103 @@ def adam_step(p, g, m, s, t, lr):
     m_hat, s_hat = m / (1 - b1 ** t), s / (1 - b2 ** t)
     return p - lr * m_hat / (torch.sqrt(s_hat) + 1e-9), m, s
 """,
+    },
+    "training.train-step": {
+        "gradients add up": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    backward(loss)
+    update(lr)
+    return loss.item()
+""",
+        "nothing moves": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    backward(loss)
+    clear()
+    update(lr)
+    return loss.item()
+""",
+        "targets as inputs": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    src, tgt_in, tgt_out = batch
+    clear()
+    loss = loss_of(model(src, tgt_out), tgt_out)
+    backward(loss)
+    update(lr)
+    return loss.item()
+""",
+        "inputs and targets swapped": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    src, tgt_out, tgt_in = batch
+    clear()
+    loss = loss_of(model(src, tgt_in), tgt_out)
+    backward(loss)
+    update(lr)
+    return loss.item()
+""",
+        "the loss afterwards": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    clear()
+    backward(loss_of(model(batch[0], batch[1]), batch[2]))
+    update(lr)
+    return loss_of(model(batch[0], batch[1]), batch[2]).item()
+""",
+        "inputs as targets": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[1])
+    clear()
+    backward(loss)
+    update(lr)
+    return loss.item()
+""",
+        "stepped before backward": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    update(lr)
+    clear()
+    backward(loss)
+    return loss.item()
+""",
+        "moved twice": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    clear()
+    backward(loss)
+    for _ in range(2):
+        update(lr)
+    return loss.item()
+""",
+        "rate ignored": """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    clear()
+    backward(loss)
+    update(1)
+    return loss.item()
+""",
+    },
+}
+
+ALSO_WRONG = {
+    "training.train-step": {
+        "gradients add up": [
+            """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    backward(loss)
+    update(lr)
+    clear()
+    return loss.item()
+""",
+            """
+def train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    clear
+    backward(loss)
+    update(lr)
+    return loss.item()
+""",
+        ],
     },
 }

@@ -961,3 +961,144 @@ _TINY = [
         "Your ε is 1e-8, PyTorch's default. The paper's is 1e-9, and for tiny gradients that is seen.",
     ),
 ]
+
+
+# one update
+
+
+class _Loop:
+    """Parameters, a table W with a row for each token, and what a training loop does with them."""
+
+    def __init__(self, W: Tensor, left: Tensor):
+        self.W, self.loss = W.clone().requires_grad_(), None
+        self.W.grad = left.clone()
+
+    def model(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        self.logits = self.W[tgt_in] + self.W[src].mean(dim=1, keepdim=True)
+        return self.logits.detach()
+
+    def loss_of(self, logits: Tensor, targets: Tensor) -> Tensor:
+        self.loss = F.cross_entropy(self.logits.flatten(0, 1), targets.flatten())
+        return self.loss.detach()
+
+    def backward(self, loss: Tensor) -> None:
+        if self.loss is not None:
+            (self.loss * (float(loss) / self.loss.item())).backward(retain_graph=True)
+
+    def clear(self) -> None:
+        self.W.grad = torch.zeros_like(self.W)
+
+    @torch.no_grad()
+    def update(self, lr: float) -> None:
+        self.W -= lr * self.W.grad
+
+    def given(self) -> tuple[Callable, ...]:
+        return self.model, self.loss_of, self.backward, self.clear, self.update
+
+
+@exercise("training.train-step", answer="train_step")
+def train_step(student, expect):
+    def run(step: Callable) -> Callable:
+        """The losses of some updates, and the parameters after each."""
+
+        def ran(W: Tensor, left: Tensor, batches: list[tuple], rates: list[float]) -> list:
+            loop = _Loop(W, left)
+            return [(step(batch, lr, *loop.given()), loop.W.detach().clone()) for batch, lr in zip(batches, rates)]
+
+        ran.__name__ = "train_step"
+        return ran
+
+    def draw(v: int, m: int, n: int, left: float) -> tuple:
+        W = torch.randn(v, v, dtype=torch.float64)
+        batches = [tuple(torch.randint(v, (2, length)) for length in (m, n, n)) for _ in range(3)]
+        return W, left * torch.randn_like(W), batches, [0.5, 0.3, 0.7]
+
+    slips = [Slip(name, run(step), message) for name, step, message in _STEPS]
+    for left, holds in (
+        (0.0, "three updates, each by the gradient of its own batch"),
+        (1.0, "also after a run that left gradients"),
+    ):
+        cases = [draw(5, 3, 4, left), draw(6, 2, 3, left), draw(7, 4, 2, left)]
+        expect.agrees(
+            run(student.train_step),
+            run(_train_step),
+            cases,
+            holds,
+            slips,
+            describe="losses and parameters after each update",
+        )
+
+
+def _train_step(batch, lr, model, loss_of, backward, clear, update):
+    loss = loss_of(model(batch[0], batch[1]), batch[2])
+    clear()
+    backward(loss)
+    update(lr)
+    return loss.item()
+
+
+def _with(
+    reads: tuple[int, int, int] = (0, 1, 2), order: str = "clear backward update", lr: float | None = None
+) -> Callable:
+    """A step that uses other parts of the batch, or calls the functions in another order."""
+
+    def step(batch, given, model, loss_of, backward, clear, update):
+        loss = loss_of(model(batch[reads[0]], batch[reads[1]]), batch[reads[2]])
+        rate = given if lr is None else lr
+        actions = {"clear": clear, "backward": lambda: backward(loss), "update": lambda: update(rate)}
+        for name in order.split():
+            actions[name]()
+        return loss.item()
+
+    return step
+
+
+def _looks_again(batch, lr, model, loss_of, backward, clear, update):
+    _train_step(batch, lr, model, loss_of, backward, clear, update)
+    return loss_of(model(batch[0], batch[1]), batch[2]).item()
+
+
+_ADDED = (
+    "The parameters also moved along the gradients of earlier batches: backward adds to what is there, and some may be "
+    "left over from before your first update, too. Clear the gradients before each backward."
+)
+_STILL = (
+    "The parameters never moved. Either their gradients are cleared before update can use them, or update isn't called "
+    "with lr at the end."
+)
+_STEPS = [
+    ("gradients add up", _with(order="backward update"), _ADDED),
+    ("gradients add up", _with(order="backward update clear"), _ADDED),
+    ("nothing moves", _with(order="backward clear update"), _STILL),
+    (
+        "stepped before backward",
+        _with(order="update clear backward"),
+        "Your update used the gradient of the batch before. Call backward first, then update.",
+    ),
+    (
+        "moved twice",
+        _with(order="clear backward update update"),
+        "The parameters moved twice as far as they should. Call backward and update once each.",
+    ),
+    (
+        "inputs and targets swapped",
+        _with((0, 2, 1)),
+        "Your decoder reads tgt_out and should predict tgt_in: that is the wrong way round.",
+    ),
+    (
+        "inputs as targets",
+        _with((0, 1, 1)),
+        "Your loss compares the logits with tgt_in, the tokens that the decoder has just read. What should it predict?",
+    ),
+    (
+        "targets as inputs",
+        _with((0, 2, 2)),
+        "Your decoder reads tgt_out, the very tokens that it should predict. What does it read in training?",
+    ),
+    ("rate ignored", _with(lr=1.0), "Your step doesn't depend on lr: its rate is 1. Pass lr to update."),
+    (
+        "the loss afterwards",
+        _looks_again,
+        "You returned the loss after the update. The loss of the batch is what the model made of it before.",
+    ),
+]

@@ -393,8 +393,14 @@ def _train_step(mine: Callable, below: Callable) -> Callable:
             def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
                 return training.label_smoothed_loss(logits, targets, epsilon, model.config.pad_id)
 
-            rate, tokens = lr(step), int((batch.tgt_out != batch.pad_id).sum())
-            yield training.Step(step, float(mine(model, loss_of, optimiser, batch, rate)), rate, tokens)
+            def update(rate: float) -> None:
+                for group in optimiser.param_groups:
+                    group["lr"] = rate
+                optimiser.step()
+
+            ids, rate, tokens = batch[:3], lr(step), int((batch.tgt_out != batch.pad_id).sum())
+            loss = mine(ids, rate, model, loss_of, Tensor.backward, optimiser.zero_grad, update)
+            yield training.Step(step, float(loss), rate, tokens)
 
     return train
 
