@@ -393,9 +393,9 @@ def _train_step(mine: Callable, below: Callable) -> Callable:
             def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
                 return training.label_smoothed_loss(logits, targets, epsilon, model.config.pad_id)
 
-            def update(rate: float) -> None:
+            def update(lr: float) -> None:
                 for group in optimiser.param_groups:
-                    group["lr"] = rate
+                    group["lr"] = lr
                 optimiser.step()
 
             ids, rate, tokens = batch[:3], lr(step), int((batch.tgt_out != batch.pad_id).sum())
