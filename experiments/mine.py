@@ -8,6 +8,7 @@ for each part that the chapter *Your own machine* takes away.
 """
 
 import os
+import re
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
@@ -61,6 +62,16 @@ def solutions() -> Functions:
                 code = f"{setup_of(path, [*exercises.values()])}\n\n{exercise.solution_code}"
                 found[part.name] = compiled(part.exercise, code, exercise.answers)[part.index]
     return found
+
+
+def practice_minutes() -> int:
+    """How long the exercises that write a part take, together."""
+    said = dict.fromkeys(part.exercise for part in PARTS)
+    texts = {
+        chapter: (CHAPTERS / f"{chapter}.md").read_text(encoding="utf-8")
+        for chapter in {id.split(".")[0] for id in said}
+    }
+    return sum(int(re.search(rf":label: {re.escape(id)}\n\*(\d+) minutes", texts[id.split(".")[0]])[1]) for id in said)
 
 
 def run(arm: str, seed: int, parts: Functions) -> dict[str, Any]:
@@ -122,6 +133,7 @@ def main() -> None:
             "train": len(data.train),
             "test": len(data.test),
             "parts": list(mine),
+            "minutes": practice_minutes(),
         }
         numbers["asked"] = [" ".join(pair.src) for pair in data.test[:5]]
         numbers["arms"] = {}

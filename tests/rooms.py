@@ -46,6 +46,7 @@ ROOMS = {
             "test_judges_look_at_arguments.py",
             "test_habits.py",
             "test_mine.py",
+            "test_thread.py",
         ),
     ),
     "chapters": Room(
@@ -120,6 +121,7 @@ ROOMS = {
                 "test_grades.py",
                 "test_classroom.py",
                 "test_projects.py",
+                "test_capstone.py",
                 "test_audit_log.py",
                 "test_collect.py",
                 "test_nbgrader.py",

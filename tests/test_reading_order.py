@@ -9,7 +9,7 @@ from tfm_book.notebooks.export import export_notebook
 from tfm_book.notebooks.reading_order import listed, teaser
 
 NEXT = re.compile(r"next (?:chapter|one)(?:, | is |: )\{doc\}`(\w+)`")
-LISTED = {*CORE, "before", "playground"}  # what leads to the ideas, or back to them, has no module of its own
+LISTED = {*CORE, "before", "playground", "mine"}  # what leads to the ideas, or back to them, has no module of its own
 
 
 def contents(*stems: str) -> str:
