@@ -181,6 +181,8 @@ def test_gradients_equal_those_of_pytorch_in_forty_settings(tmp_path):
     for seed in range(40):
         config = drawn_config(draw)
         cases.append((config, drawn_weights(config, seed), drawn_batch(draw)))
+    deepest = {**drawn_config(draw), "n_layers": 6, "norm": "pre", "residuals": True, "scale": True}
+    cases.append((deepest, drawn_weights(deepest, 40), drawn_batch(draw)))
     for name, values in SWITCHES.items():
         assert {case[0][name] for case in cases} == set(values), f"{name} is not drawn in each of its ways"
     kinds = {"doubles": {"doubles": True}, "fast": {}, "plain": {"plain": True}}

@@ -237,7 +237,7 @@ class Playground(Widget):
 
     @traitlets.validate("n_layers")
     def _valid_n_layers(self, proposal):
-        return within("n_layers", proposal["value"], 1, 2)
+        return within("n_layers", proposal["value"], 1, 6)
 
     @traitlets.validate("d_model")
     def _valid_d_model(self, proposal):

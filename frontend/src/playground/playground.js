@@ -52,7 +52,7 @@ const WORDS = {
   gradients: "Length of the gradient of each layer against the updates",
   done: "{title} (tried)",
   sides: "{encoder} and {decoder}",
-  second: ", dashed: the second layer",
+  last: ", dashed: the last layer",
   learning: "Exact unseen words against the updates",
   loss: "loss in nats per token",
   falling: "Training loss against the updates",
@@ -149,7 +149,7 @@ function render({ model, el }) {
     ui.select("norm", { label: NAMES.norm, options: Object.entries(norms) }),
     ui.toggle("scale", { label: indexed(NAMES.scale) }),
     ui.toggle("feed_forward", { label: NAMES.feed_forward }),
-    ui.slider("n_layers", { label: NAMES.n_layers, min: 1, max: 2, format: String }),
+    ui.slider("n_layers", { label: NAMES.n_layers, min: 1, max: 6, format: String }),
   ];
   its.push(...drawn);
   const looks = ui.select("map", { label: WORDS.looks, options: Object.entries(maps) });
@@ -414,13 +414,13 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
     there: each.dot({ colour: "two", r: 5 }),
     here: each.dot({ colour: "one", r: 6 }),
   }));
-  const layers = ["encoder", "decoder"].flatMap((side) => [0, 1].map((i) => ({ path: `${side}.${i}`, line: slopes.line({ colour: side, dash: i ? "5 4" : undefined }) })));
+  const layers = ["encoder", "decoder"].flatMap((side) => [0, 1].map((last) => ({ side, last, line: slopes.line({ colour: side, dash: last ? "5 4" : undefined }) })));
   const looks = h("div", { style: "display:flex;flex-wrap:wrap;gap:0 16px" });
   const scale = legend({ max: 1 });
   const where = h("p", { class: "tfm-caption" });
   const note = h("p", { class: "tfm-caption", style: "min-height:1lh" });
-  const second_layer = h("span", {}, WORDS.second);
-  const key = h("p", { class: "tfm-caption", hidden: true, style: "margin:0" }, told(WORDS.sides, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { style: `border-bottom:3px solid var(--tfm-${side})` }, side)]))), second_layer);
+  const last_layer = h("span", {}, WORDS.last);
+  const key = h("p", { class: "tfm-caption", hidden: true, style: "margin:0" }, told(WORDS.sides, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { style: `border-bottom:3px solid var(--tfm-${side})` }, side)]))), last_layer);
   const columns = h("div", { class: "tfm-columns" }, h("div", {}, where, looks, scale), h("div", {}, learning.el, falling.el, note, slopes.el, key));
   const el = h("div", {}, first, columns);
   const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
@@ -462,8 +462,12 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
     }
     note.replaceChildren(...(ghost ? indexed(told(WORDS.ghost, { run: ghost })) : []));
     slopes.el.hidden = key.hidden = !gradients;
-    second_layer.hidden = run.settings.n_layers < 2;
-    if (gradients) for (const { path, line } of layers) line(run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)])); // what is hidden has no width, and asking for it costs a layout
+    last_layer.hidden = run.settings.n_layers < 2;
+    if (gradients)
+      for (const { side, last, line } of layers) {
+        const path = `${side}.${last ? run.settings.n_layers - 1 : 0}`;
+        line(last && run.settings.n_layers < 2 ? [] : run.moments.filter(({ norms }) => norms?.[path] > 0).map(({ step, norms }) => [step, clamp(norms[path], 1e-4, 10)]));
+      } // what is hidden has no width, and asking for it costs a layout
   }
   el.append(h("style", {}, STYLE));
   return { el, first, columns, asked, draw };

@@ -11,7 +11,7 @@
    `many` matrices lie one behind the other in each of A, B and C                                                         */
 
 const PAGE = 65536;
-const MOST = 96 * 1024 * 1024; // bytes
+const MOST = 192 * 1024 * 1024; // bytes
 const STEP = 4; // numbers per instruction
 
 /* Both products of one matrix each, whatever the numbers, from a, b and c on. */
