@@ -53,12 +53,14 @@ class Posed:
 
 
 def posed_in(stem: str) -> list[Posed]:
-    """The exercises of chapter `stem`."""
+    """The exercises of chapter `stem` that have a judge: not those whose answer is a text."""
     parts = directives_of(stem)
     starts = [index for index, part in enumerate(parts) if part.name == "exercise"]
     exercises = []
     for start, end in pairwise([*starts, len(parts)]):
         own = parts[start:end]
+        if own[0].options.get("class") == "text":
+            continue
         last = next((index for index, part in enumerate(own) if part.name == "solution"), len(own) - 1)
         exercises.append(Posed(own[0].options["label"], own[: last + 1], imports_of(parts[:start])))
     return exercises
@@ -130,7 +132,7 @@ def test_chapters_with_exercises():
     assert {"attention", "self_attention", "masking"} <= POSED.keys()
 
 
-@pytest.mark.parametrize("stem", POSED)
+@pytest.mark.parametrize("stem", [stem for stem in POSED if stem != "mine"])  # its exercise puts the others together
 def test_chapter_has_at_least_four_exercises(stem):
     posed = len(POSED[stem])
     assert posed >= 4, f"chapters/{stem}.md poses {posed} of at least four exercises."
@@ -228,6 +230,8 @@ def plain(value: object) -> object:
         return value.tolist()
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
     return None if callable(value) else value
 
 
