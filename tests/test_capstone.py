@@ -1,6 +1,6 @@
 """The graded capstone: the parallel machine, as a function of its weights and as weights that were trained.
 
-The right weights are tests/assignments/parallel.safetensors, made with seed 1 as its solution says.
+The right weights are tests/assignments/parallel.safetensors, made with seed 1 as their solution says.
 """
 
 import re
