@@ -8,7 +8,6 @@ for each part that the chapter *Your own machine* takes away.
 """
 
 import os
-import re
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
@@ -33,7 +32,7 @@ from tfm_lib.transformer import Transformer, TransformerConfig
 NAME = "mine"
 CHAPTERS = Path(__file__).parents[1] / "chapters"
 SEEDS, STEPS, EVERY, WARMUP = [0, 1, 2], 1500, 100, 200
-SIZES = {"d_model": 32, "n_heads": 4, "d_ff": 128, "n_layers": 2, "norm": "pre", "dropout": 0.0}
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 128, "n_layers": 2, "norm": "pre", "dropout": 0.0}
 LOOKED_AT = 100  # numbers of the validation part, at every look
 
 Functions = dict[str, Callable[..., Any]]
@@ -66,12 +65,11 @@ def solutions() -> Functions:
 
 def practice_minutes() -> int:
     """How long the exercises that write a part take, together."""
-    said = dict.fromkeys(part.exercise for part in PARTS)
-    texts = {
-        chapter: (CHAPTERS / f"{chapter}.md").read_text(encoding="utf-8")
-        for chapter in {id.split(".")[0] for id in said}
-    }
-    return sum(int(re.search(rf":label: {re.escape(id)}\n\*(\d+) minutes", texts[id.split(".")[0]])[1]) for id in said)
+    total = 0
+    for id in dict.fromkeys(part.exercise for part in PARTS):
+        text = (CHAPTERS / f"{id.partition('.')[0]}.md").read_text(encoding="utf-8")
+        total += int(text.partition(f":label: {id}\n*")[2].partition(" minutes")[0])
+    return total
 
 
 def run(arm: str, seed: int, parts: Functions) -> dict[str, Any]:

@@ -109,7 +109,9 @@ def run(
     key = f"{chapter}, {rate:g}, seed {seed}"
 
     def make() -> Made:
-        model, took = trained(name, key, partial(made, chapter), replace(options or OPTIONS, peak=rate, seed=seed), data())
+        model, took = trained(
+            name, key, partial(made, chapter), replace(options or OPTIONS, peak=rate, seed=seed), data()
+        )
         took["val"], _ = corpus_scores(model, data().val_pairs, 1, data().tokenizer)
         test = sample_of(load_corpus("tatoeba-en-fr").sentences("test"), JUDGED, seed=0)
         took["test"], took["written"] = corpus_scores(model, test, 1, data().tokenizer)

@@ -109,7 +109,11 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     widget.box.locator('[data-control="step"]').fill("0")
     until(lambda: update(widget) == 0 and widget.cells("head 2")[0].startswith("writing "))
     widget.box.locator('[data-control="step"]').fill("375")
-    until(lambda: 0 < update(widget) == int(widget.box.locator('[data-control="step"]').input_value()) or update(widget) > 50)
+    until(
+        lambda: (
+            0 < update(widget) == int(widget.box.locator('[data-control="step"]').input_value()) or update(widget) > 50
+        )
+    )
     assert "it has come to update" not in said(), "the slider stands where the run hasn't come to"
     widget.box.locator('[data-control="step"]').fill("25")
     widget.box.locator('[data-control="residuals"]').uncheck()

@@ -69,7 +69,7 @@ def pages_named(names: Iterable[str], root: Path) -> list[str]:
     for name in names:
         stem = name.replace("\\", "/").rstrip("/").rpartition("/")[2].removesuffix(".md")
         if stem not in known:
-            near = difflib.get_close_matches(stem, known, n=3, cutoff=0.5)
+            near = difflib.get_close_matches(stem, known, n=3, cutoff=0.62)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(known)}."
             raise UnknownChapter(f"There is no chapter {name}. {hint}")
         found.append(known[stem])

@@ -970,7 +970,7 @@ class _Loop:
     """Parameters, a table W with a row for each token, and what a training loop does with them."""
 
     def __init__(self, W: Tensor, left: Tensor):
-        self.W, self.loss = W.clone().requires_grad_(), None
+        self.W, self.loss = W.clone().requires_grad_(), torch.zeros(())
         self.W.grad = left.clone()
 
     def model(self, src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -982,7 +982,7 @@ class _Loop:
         return self.loss.detach()
 
     def backward(self, loss: Tensor) -> None:
-        if self.loss is not None:
+        if self.loss.requires_grad:
             (self.loss * (float(loss) / self.loss.item())).backward(retain_graph=True)
 
     def clear(self) -> None:
@@ -990,6 +990,7 @@ class _Loop:
 
     @torch.no_grad()
     def update(self, lr: float) -> None:
+        assert self.W.grad is not None
         self.W -= lr * self.W.grad
 
     def given(self) -> tuple[Callable, ...]:
@@ -1037,7 +1038,7 @@ def _train_step(batch, lr, model, loss_of, backward, clear, update):
     return loss.item()
 
 
-def _with(
+def _other_step(
     reads: tuple[int, int, int] = (0, 1, 2), order: str = "clear backward update", lr: float | None = None
 ) -> Callable:
     """A step that uses other parts of the batch, or calls the functions in another order."""
@@ -1067,35 +1068,35 @@ _STILL = (
     "with lr at the end."
 )
 _STEPS = [
-    ("gradients add up", _with(order="backward update"), _ADDED),
-    ("gradients add up", _with(order="backward update clear"), _ADDED),
-    ("nothing moves", _with(order="backward clear update"), _STILL),
+    ("gradients add up", _other_step(order="backward update"), _ADDED),
+    ("gradients add up", _other_step(order="backward update clear"), _ADDED),
+    ("nothing moves", _other_step(order="backward clear update"), _STILL),
     (
         "stepped before backward",
-        _with(order="update clear backward"),
+        _other_step(order="update clear backward"),
         "Your update used the gradient of the batch before. Call backward first, then update.",
     ),
     (
         "moved twice",
-        _with(order="clear backward update update"),
+        _other_step(order="clear backward update update"),
         "The parameters moved twice as far as they should. Call backward and update once each.",
     ),
     (
         "inputs and targets swapped",
-        _with((0, 2, 1)),
+        _other_step((0, 2, 1)),
         "Your decoder reads tgt_out and should predict tgt_in: that is the wrong way round.",
     ),
     (
         "inputs as targets",
-        _with((0, 1, 1)),
+        _other_step((0, 1, 1)),
         "Your loss compares the logits with tgt_in, the tokens that the decoder has just read. What should it predict?",
     ),
     (
         "targets as inputs",
-        _with((0, 2, 2)),
+        _other_step((0, 2, 2)),
         "Your decoder reads tgt_out, the very tokens that it should predict. What does it read in training?",
     ),
-    ("rate ignored", _with(lr=1.0), "Your step doesn't depend on lr: its rate is 1. Pass lr to update."),
+    ("rate ignored", _other_step(lr=1.0), "Your step doesn't depend on lr: its rate is 1. Pass lr to update."),
     (
         "the loss afterwards",
         _looks_again,

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 import torch
-from torch import nn
 
 from tfm_lib import decoding
 from tfm_lib._vocabulary import Vocabulary
-from tfm_lib.corpora import load_corpus
 from tfm_lib.corpora.corpus import Pair
+from tfm_lib.corpora.numbers import numbers
 from tfm_lib.data import Example, batches
 from tfm_lib.training import Batch
+from tfm_lib.transformer import Transformer
 
 TOKENS = 512  # of the targets of a batch
 LONGEST = 8  # tokens that are written at most: six digits are the most that are right
@@ -27,7 +27,7 @@ class Numbers:
     """
 
     def __init__(self) -> None:
-        corpus = load_corpus("numbers")
+        corpus = numbers()
         self.vocabulary = Vocabulary(token for pair in corpus.pairs for token in (*pair.src, *pair.tgt))
         self.train, self.val, self.test = (corpus.split(part) for part in ("train", "val", "test"))
 
@@ -42,7 +42,7 @@ class Numbers:
             for some in batches(examples, TOKENS, seed=1000 * seed + epoch):
                 yield Batch.of(some)
 
-    def written(self, model: nn.Module, pairs: Sequence[Pair]) -> list[str]:
+    def written(self, model: Transformer, pairs: Sequence[Pair]) -> list[str]:
         """The digits that `model` writes for each of `pairs`, the most probable next one at each step."""
         batch = Batch.of(self.examples(pairs))
         training = model.training
@@ -54,7 +54,7 @@ class Numbers:
         model.train(training)
         return ["".join(self.vocabulary.decode(row)) for row in ids.tolist()]
 
-    def exact(self, model: nn.Module, pairs: Sequence[Pair]) -> float:
+    def exact(self, model: Transformer, pairs: Sequence[Pair]) -> float:
         """The share of `pairs` that `model` writes without a mistake."""
         right = ["".join(pair.tgt) for pair in pairs]
         return sum(map(str.__eq__, self.written(model, pairs), right)) / len(right)

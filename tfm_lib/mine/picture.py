@@ -111,7 +111,7 @@ class Machine:
         said = "".join(f"<p>{html.escape(text, quote=False)}</p>" for text in (self.translated, self._next()) if text)
         said = re.sub("`(.*?)`", r"<code>\1</code>", said)
         return (
-            f'<div class="tfm-machine tfm-machine-box">{self._svg(WIDE)}{self._svg(NARROW)}'
+            f'<div class="tfm-machine tfm-machine-box" role="group" aria-label="Your machine">{self._svg(WIDE)}{self._svg(NARROW)}'
             f'<div class="tfm-machine-said">{said}</div></div>'
         )
 

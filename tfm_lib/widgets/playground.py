@@ -89,14 +89,14 @@ WORDS = Words(
         },
         "asks": {
             "reverse": f"your word ({' '.join(LETTERS)})",
-            "numbers": "your number from 10 to 9999, in words or digits",
-            "dates": "your date from 1950 to 2049, such as 5 March 2031",
+            "numbers": "your number (10 to 9999), in words or digits",
+            "dates": "your date (1950 to 2049): 5 March 2031",
         },
         "maps": {"cross": "cross-attention", "encoder": "the encoder’s own", "decoder": "the decoder’s own"},
         "where": {
             "cross": "Where it looks, in the cross-attention of its last layer · rows: what is written, columns: what is read",
             "encoder": "Where the last layer of the encoder looks in what is read",
-            "decoder": "Where the last layer of the decoder looks in what is already written · ▸ stands before the beginning",
+            "decoder": "Where the last layer of the decoder looks in what is already written · ▸ begins it",
         },
         "nouns": {"reverse": "words", "numbers": "numbers", "dates": "dates"},
         "examples": {
@@ -188,7 +188,7 @@ class Playground(Widget):
         }
         if 0 <= kwargs.get("experiment", -1) < len(EXPERIMENTS):
             plan = EXPERIMENTS[kwargs["experiment"]]
-            few = [{**moment, "norms": {}} for moment in (*moments[:-1:6], moments[-1])]  # other widgets are beside it
+            few = [{**moment, "norms": {}} for moment in (*moments[:-1:9], moments[-1])]  # other widgets are beside it
             offered = [each if each is plan else None for each in EXPERIMENTS]
             shared = {**self.words.shared, "experiments": offered}
             question = self.words.asked.format(**plan)

@@ -43,19 +43,17 @@ const WORDS = {
   nobody: "nobody",
   save: "Save the weights",
   open: "Open a model",
-  read: "It has {count} parameters, and was trained elsewhere.",
+  read: "It has {count} parameters.",
   opened: "This is the model of {name}. Press “{train}” for: {next}.",
   saved: "Saved. In a terminal: {command}",
   rivals: "{machine} writes {answered}",
   raced: "{machine}: {exact} of {count} after update {step}",
   gradient: "length of the gradient",
-  gradients: "Length of the gradient of each layer against the updates",
   done: "{title} (tried)",
   sides: "{encoder} and {decoder}",
   last: ", dashed: the last layer",
-  learning: "Exact unseen words against the updates",
+  plotted: "{label}, against the updates",
   loss: "loss in nats per token",
-  falling: "Training loss against the updates",
   nowhere: "It looks at nothing: one vector is all that its decoder gets of the word.",
   looks: "attention",
   map: "Attention of head {head}: what asks down, what it looks at across",
@@ -78,9 +76,9 @@ const WORDS = {
   cut: "it reads {count} at most",
   empty: "it can read nothing of this, so the answer is for {word}",
   nothing: "(nothing)",
-  broken: "After update {step} the loss is no longer a number. The picture shows the last kept update.",
+  broken: "After update {step} the loss is no longer a number. You see the last kept update.",
   failed: "The training stopped: {error}",
-  damaged: "engine.js is not the file that this book was built with.",
+  damaged: "engine.js is not the one of this book.",
 };
 
 const NAMES = WORDS.switches;
@@ -326,7 +324,8 @@ function render({ model, el }) {
     once.enable(!waits && !going && !(ui.get("trained") && fits() && last(run()).step >= updates));
     save.enable(Boolean(course?.canSave));
     looks.enable(Boolean(now.maps?.encoder));
-    if (looks.el.isConnected !== (ui.get("trained") && run().settings.machine === TRANSFORMER)) looks.el.isConnected ? looks.el.remove() : picture.columns.firstChild.prepend(looks.el);
+    if (!ui.get("trained") || run().settings.machine !== TRANSFORMER) looks.el.remove();
+    else if (!looks.el.isConnected) picture.columns.firstChild.prepend(looks.el);
     saved.hidden = !saved.textContent;
     longest.enable(example() === examples.reverse); // a word of letters
     planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
@@ -402,11 +401,11 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
     return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
   });
   const axis = { label: update, domain: [0, updates] };
-  const figure = (label, domain, words, log) => plot(ui, { x: axis, y: { label, domain, log }, height: 170, label: words });
-  const learning = figure(learnt, [0, 100], WORDS.learning);
-  const falling = figure(WORDS.loss, [0, CEILINGS[0]], WORDS.falling);
+  const figure = (label, domain, log) => plot(ui, { x: axis, y: { label, domain, log }, height: 170, label: told(WORDS.plotted, { label }) });
+  const learning = figure(learnt, [0, 100]);
+  const falling = figure(WORDS.loss, [0, CEILINGS[0]]);
   let ceiling = CEILINGS[0];
-  const slopes = figure(WORDS.gradient, [1e-4, 10], WORDS.gradients, true);
+  const slopes = figure(WORDS.gradient, [1e-4, 10], true);
   const [exact, loss] = [learning, falling].map((each) => ({
     before: each.line({ colour: "soft", dash: "5 4" }),
     other: each.line({ colour: "two" }),
@@ -489,7 +488,7 @@ function tried(more) {
 /* Letters side by side; those that differ from the right ones are marked. */
 function spell(line, tokens, right) {
   const found = range(Math.max(tokens.length, right.length)).map((i) => h("span", tokens[i] === right[i] ? {} : { class: "tfm-bad" }, tokens[i] ?? WORDS.end));
-  line.replaceChildren(...(tokens.length ? found : [h("i", { class: "tfm-soft", style: "font:italic 15px sans-serif;letter-spacing:0" }, WORDS.nothing)]));
+  line.replaceChildren(...(tokens.length ? found : [h("i", { class: "tfm-caption" }, WORDS.nothing)]));
 }
 
 /* In Jupyter the kernel sends the engine once. */
