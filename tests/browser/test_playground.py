@@ -191,7 +191,7 @@ def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
     widget.box.locator('[data-control="rival"]').select_option("GRU with attention")
     until(lambda: 0 < update(widget) < 50)  # both begin together
     until(lambda: update(widget) > 60 and "GRU with attention:" in widget.readout())
-    assert [drawn(colour) for colour in ("one", "two", "soft", "encoder", "decoder")] == [2, 2, 2, 1, 1]
+    until(lambda: [drawn(colour) for colour in ("one", "two", "soft", "encoder", "decoder")] == [2, 2, 2, 1, 1])
     press(widget, "train")
     until(lambda: button(widget) == "Go on", 1)
     time.sleep(0.3)

@@ -447,7 +447,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
       if (!weights[head]) return;
       maps[head].box.style.flexBasis = `${Math.min(300, (Array.isArray(now.word) ? 26 : 14) * cols.length + 30)}px`; // so that its letters can be read
       const values = weights[head].map((row, i) => cols.map((_, j) => (i < rows.length ? Math.round(100 * row[j]) / 100 : 0))); // what comes after the end counts for nothing; in hundredths fewer cells change
-      update({ rows: values.map((_, i) => rows[i] ?? " "), cols, values, row: Math.min(row, rows.length - 1), max: 1 });
+      update({ rows: values.map((_, i) => rows[i] ?? "·"), cols, values, row: Math.min(row, rows.length - 1), max: 1 });
     });
     const most = Math.max(...[run, former, raced?.run].flatMap((each) => each?.moments.map(({ loss: x }) => x ?? 0) ?? []), now.loss ?? 0);
     const fitting = CEILINGS.find((ceiling) => most <= ceiling) ?? CEILINGS.at(-1);
