@@ -195,7 +195,7 @@ def _add(exercise: Written, block: Block) -> None:
     exercise.between.append(block)
     if "visible" in _tags(exercise, block):
         exercise.visible.append(code)
-    elif not exercise.stub:
+    elif not exercise.stub and "hide-input" not in _tags(exercise, block):  # a folded cell before the stub gives data
         exercise.stub = code
 
 
