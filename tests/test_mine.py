@@ -22,7 +22,7 @@ from tfm_lib.checks.judge import find
 from tfm_lib.engine.translator import Translator
 from tfm_lib.mine import store
 from tfm_lib.mine.catalogue import PARTS
-from tfm_lib.mine.keeping import access, compiled
+from tfm_lib.mine.keeping import access, collected, compiled
 from tfm_lib.mine.plugging import plugged_in
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +118,13 @@ def test_helpers_imports_and_constants_are_kept_with_it(shell):
     assert "NAMES = ('a', (1.5,),)\n" in source
     assert "functional" not in source  # what the answer does without
     assert mine.causal_mask(3).equal(masking.causal_mask(3))
+
+
+def test_a_decorated_answer_may_be_used_by_another_one(shell):
+    shell("@torch.no_grad()\ndef first(n):\n    return n\n")
+    shell("def second(n):\n    return first(n) + 1\n")
+    text, names = collected(shell("[first, second]"))
+    assert names == ["first", "second"] and text.count("@torch.no_grad()\ndef first") == 1
 
 
 def test_a_lambda_with_a_name_is_kept(shell):

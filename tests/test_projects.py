@@ -45,6 +45,7 @@ TEMPLATE = (
 WRITTEN = written_in(SOURCE, chosen(SOURCE, "spring"))[0]
 SOLUTION = WRITTEN.solution_code.strip()
 HIDDEN = hidden_tests("\n\n".join(WRITTEN.hidden), "training")[ID]
+SLEEPY = ("model(W, src, tgt)[:, -1:]", "model(W, src, tgt, DROPOUT)[:, -1:]")  # dropout where it writes
 SCALED = "scores.masked_fill(~mask, -1e9).softmax(-1)\n    return weights @ V"
 
 
@@ -142,6 +143,14 @@ def test_the_check_counts_from_none_to_all(monkeypatch):
     ("lost", "pairs"),
     [
         ("dropout", [("return X * (torch.rand_like(X) >= p) / (1 - p)", "return X")]),
+        ("dropout", [("    src, _ = batch(words)\n", "    src, _ = batch(words)\n    torch.manual_seed(0)\n"), SLEEPY]),
+        (
+            "positions",
+            [
+                ("return torch.stack([angles", "return 0.5 * torch.stack([angles"),
+                ("return X + pos", "return X + 2 * pos"),
+            ],
+        ),
         ("dropout", [("DROPOUT, PEAK, WARMUP = 0.05,", "DROPOUT, PEAK, WARMUP = 0.0,")]),
         ("positions", [("return X + positions(*X.shape[1:])", "return X")]),
         ("schedule", [("return PEAK * min(update / WARMUP, math.sqrt(WARMUP / update))", "return PEAK")]),

@@ -134,7 +134,8 @@ class _Gathered:
         return name
 
     def need(self, name: str, value: Any, beside: dict[str, Any]) -> None:
-        """Take in `value`, which the notebook, whose names are `beside`, calls `name`."""
+        """Take in `value`, which the notebook, whose names are `beside`, calls `name`; a decorator keeps its function."""
+        value = inspect.unwrap(value) if isinstance(value, FunctionType) else value
         if name in self.known:
             if self.known[name] is not value:
                 raise NotKept(f"two different things are called `{name}`. Run the cells again, then check again.")
