@@ -12,6 +12,7 @@ from project import ROOT
 from typer.testing import CliRunner
 
 from tfm_grader import commands
+from tfm_grader.assignment.exercise_source import written_in
 from tfm_lib.checks.judge import _exercises
 from tfm_lib.cli import app
 
@@ -274,6 +275,12 @@ def changed(tmp_path: Path, old: str, new: str) -> Path:
     assert old in text
     (tmp_path / "masking.md").write_text(text.replace(old, new, 1), encoding="utf-8")
     return tmp_path
+
+
+def test_every_chapter_can_be_assigned():
+    exercises = [exercise for path in (ROOT / "chapters").glob("*.md") for exercise in written_in(path)]
+    assert len(exercises) > 100 and all(each.solution for each in exercises)
+
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def forbidden_call(answers: Sequence[Any], forbids: Sequence[str]) -> str:
             return "Right, but PyTorch did the differentiating. The text asks for the derivative itself."
         of_the_notebook = "." not in forbidden  # a function that the chapter defines by hand, not a library's
         if forbidden not in ("loop", "autograd") and word in (named_here if of_the_notebook else names):
-            return f"Right, but by `{word}`, the call that you were to replace. What does it do inside? Write that."
+            return f"Right, but with `{word}`, which this exercise forbids. What does it do inside? Write that."
     return ""
 
 
