@@ -402,7 +402,7 @@ def test_what_the_grader_would_refuse_is_refused_in_the_notebook(tmp_path):
 WITH_CODE = """
 :::{exercise} A function
 :label: playground.double
-*5 minutes · ★☆☆*
+*5 minutes · ★☆☆☆*
 
 Double it.
 :::

@@ -21,7 +21,7 @@ from tfm_lib.checks.judge import _exercises, find, judge_student
 
 pytestmark = pytest.mark.usefixtures("as_readers_run_it")
 
-DIFFICULTY = re.compile(r"\*\d+ minutes · (★☆☆|★★☆|★★★)\*")
+DIFFICULTY = re.compile(r"\*(\d+) minutes · (★☆☆☆|★★☆☆|★★★☆|★★★★)\*")
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,8 @@ def test_no_exercise_is_posed_twice():
 @every_exercise
 def test_minutes_and_difficulty_open_the_text(id):
     opens = DIFFICULTY.match(EXERCISES[id].text)
-    assert opens, f"{id} must open with its minutes and a difficulty of one to three stars: *8 minutes · ★★☆*"
+    assert opens, f"{id} must open with its minutes and a difficulty of one to four stars: *8 minutes · ★★☆☆*"
+    assert (int(opens[1]) > 30) == (opens[2] == "★★★★"), "four stars are for what takes more than 30 minutes"
 
 
 @every_exercise

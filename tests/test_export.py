@@ -100,7 +100,7 @@ Because of {term}`key`.
 
 ::::{exercise} Easy *one*
 :label: toy.one
-*5 minutes · ★☆☆*
+*5 minutes · ★☆☆☆*
 
 :::{note}
 Nested.
@@ -194,7 +194,7 @@ def test_the_whole_vocabulary_becomes_plain_markdown(book: Path) -> None:
         "From `lib.py`:\n\n```python\ndef g():\n    pass\n```",
         "From `lib.py`:\n\n```python\n@staticmethod\ndef f(x):\n    '''Doc.'''\n    return x\n```",
         "**Predict first.** What?\n\n- this\n- that, $1$\n\n<details>\n<summary>What happens</summary>\n\n**that, $1$**\n\nBecause of key.",
-        "### Exercise 1 · Easy *one*\n\n*5 minutes · ★☆☆*\n\n> **Note**\n>\n> Nested.",
+        "### Exercise 1 · Easy *one*\n\n*5 minutes · ★☆☆☆*\n\n> **Note**\n>\n> Nested.",
         "<summary>Hint 1: <code>a &lt; b</code> and ${\\color{#a85100}{K}}$</summary>\n\nThink.",
         'def f(): return "{ref}`x`"',
         "### Exercise 2 · Hard",
