@@ -33,7 +33,8 @@ from traitlets.config import Config
 from tfm_grader.assignment.bundle import read_bundle, tasks
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.judging.submission import _mixed
-from tfm_grader.records import Begin, Job
+from tfm_grader.records import Begin, Job, Submission
+from tfm_grader.reports.own_code import Own
 from tfm_lib.checks import hand_in
 from tfm_lib.checks.carried import (
     MAX_BYTES,
@@ -250,6 +251,15 @@ def test_the_same_weights_earn_the_same_twice(course, judge):
     data = notebook(course, output(shaken(SOMEWHAT)))
     first, second = row(judge, data), row(judge, data)
     assert [first["points"], told(first)] == [second["points"], told(second)]
+
+
+def test_two_students_with_the_same_weights_are_named(course):
+    bundle = read_bundle(course / "bundle")
+    other = output(shaken(SOMEWHAT))
+    handed_in = {"ann": output(RIGHT), "bob": output(RIGHT), "cho": other, "dee": None}
+    files = [Submission(name, "playground", notebook(course, data)) for name, data in handed_in.items()]
+    alike = [(what, pair.first, pair.second) for what, pair in Own.of(bundle, files).alike]
+    assert alike == [("playground: weights", "ann", "bob")]
 
 
 # hostile files

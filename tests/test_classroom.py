@@ -282,7 +282,6 @@ def test_every_chapter_can_be_assigned():
     assert len(exercises) > 100 and all(each.solution for each in exercises)
 
 
-
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

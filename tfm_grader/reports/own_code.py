@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Chapter
@@ -26,6 +28,15 @@ def written(data: bytes, chapter: Chapter) -> list[str]:
     """Return the code cells without the handed-out lines."""
     handed = Handed.of(chapter)
     return [own(cell, handed) for cell in _code(data, set())]
+
+
+def carried(data: bytes) -> list[str]:
+    """Return a digest of each file of weights in the outputs."""
+    try:
+        packed = read_notebook(data, set()).carried.values()
+    except NotANotebook:
+        return []
+    return [hashlib.sha256(str(each.get("data")).encode()).hexdigest() for each in packed]
 
 
 def _code(data: bytes, names: set[str]) -> list[str]:
@@ -56,12 +67,18 @@ class Own:
         """Read it from the current notebooks."""
         cells: dict[tuple[str, str], dict[str, list[str]]] = {}
         programs: dict[str, dict[str, list[str]]] = {}
+        weights: dict[tuple[str, str], set[str]] = {}  # the students who handed in the same ones
         for file in files:
             if file.data and not file.trouble:
                 chapter = bundle.manifest.chapters[file.stem]
                 cells[file.student, file.digest] = cells_of(file.data, chapter)
                 programs.setdefault(file.stem, {})[file.student] = written(file.data, chapter)
-        return cls(cells, [(stem, pair) for stem, found in programs.items() for pair in pairs(found)])
+                for digest in carried(file.data):
+                    weights.setdefault((file.stem, digest), set()).add(file.student)
+        alike = [(stem, pair) for stem, found in programs.items() for pair in pairs(found)]
+        for (stem, _), students in weights.items():
+            alike += [(f"{stem}: weights", Pair(*each, 1.0)) for each in combinations(sorted(students), 2)]
+        return cls(cells, alike)
 
     def graded(self, score: Score) -> dict[str, list[str]]:
         """Return one student's graded cells by exercise; none if the notebook has changed since."""
