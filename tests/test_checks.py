@@ -55,6 +55,12 @@ def ask(monkeypatch):
         lambda x: 2 * x + 1e-7,
     ],
 )
+def test_a_call_with_a_dictionary_of_tensors_is_told_in_a_line():
+    weights = {"W": torch.zeros(3, 4), "b": torch.ones(2), "other": torch.ones(1)}
+    told = "logits({'W': a tensor of shape (3, 4), 'b': [1.0, 1.0], and 1 more}, 2)"
+    assert watching.call_text("logits", [weights, 2]) == told
+
+
 def test_right_answer_passes_in_any_style(ask, answer):
     verdict = ask(doubled, answer)
     assert verdict.passed

@@ -155,6 +155,9 @@ def _shown(value: Any) -> str:
         )
     if isinstance(value, nn.Module) or callable(value):
         return getattr(value, "__name__", type(value).__name__)
+    if isinstance(value, dict) and any(isinstance(each, Tensor) for each in value.values()):
+        first = ", ".join(f"{key!r}: {_shown(each)}" for key, each in [*value.items()][:2])
+        return f"{{{first}{f', and {len(value) - 2} more' if len(value) > 2 else ''}}}"
     return clip(repr(value), 60)
 
 
