@@ -55,12 +55,6 @@ def ask(monkeypatch):
         lambda x: 2 * x + 1e-7,
     ],
 )
-def test_a_call_with_a_dictionary_of_tensors_is_told_in_a_line():
-    weights = {"W": torch.zeros(3, 4), "b": torch.ones(2), "other": torch.ones(1)}
-    told = "logits({'W': a tensor of shape (3, 4), 'b': [1.0, 1.0], and 1 more}, 2)"
-    assert watching.call_text("logits", [weights, 2]) == told
-
-
 def test_right_answer_passes_in_any_style(ask, answer):
     verdict = ask(doubled, answer)
     assert verdict.passed
@@ -746,3 +740,9 @@ def test_an_answer_without_what_the_text_wants_is_told_which():
     assert "`attention`" in watching.unused_call([lambda x: x.sum()], ("attention", "softmax"))
     assert "`attention`" in watching.unused_call([attention, lambda x: x.sum()], ("attention", "softmax"))
     assert watching.unused_call([lambda x: x.sum()], ()) == ""
+
+
+def test_a_call_with_a_dictionary_of_tensors_is_told_in_a_line():
+    weights = {"W": torch.zeros(3, 4), "b": torch.ones(2), "other": torch.ones(1)}
+    told = "logits({'W': a tensor of shape (3, 4), 'b': [1.0, 1.0], and 1 more}, 2)"
+    assert watching.call_text("logits", [weights, 2]) == told
