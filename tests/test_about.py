@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from project import ROOT
 
 from tfm_book.notebooks.contents import pages
-from tfm_book.site.about import citation, description, report_link
+from tfm_book.site.about import citation, description
 from tfm_book.site.search import words_of_formula
 
 PAGES = pages(ROOT)
@@ -54,19 +54,6 @@ def test_the_citation_is_that_of_the_file() -> None:
         "author = {Noether, Emmy and Noether, Emmy}" in signed["bibtex"] and "url = {https://a.org}" in signed["bibtex"]
     )
     assert signed["text"].endswith("(2027). " + f"{BOOK}. Version {cff['version']}. https://a.org")
-
-
-def test_a_mistake_is_reported_where_the_book_has_a_repository(built_book: Path, toy_book) -> None:
-    assert report_link("", "chapters/masking", "Masking") == ""
-    asked = report_link("https://github.com/a/b/", "chapters/masking", "Masking")
-    assert asked.startswith("https://github.com/a/b/issues/new?title=Mistake%20in%20%E2%80%9CMasking%E2%80%9D&body=")
-    assert "/-/issues/new?issue[title]=" in report_link("https://gitlab.com/a/b", "p", "t")
-    assert "Report a mistake" not in (built_book / "chapters/masking.html").read_text(encoding="utf-8")
-    toy_book.edit("_config.yml", "[tfm_book.site.cache]", "[tfm_book.site.cache, tfm_book.site.extension]")
-    toy_book.edit("_config.yml", '{url: ""}', '{url: "https://github.com/a/b"}')
-    assert toy_book.build() == 0
-    assert 'href="https://github.com/a/b/issues/new?title=Mistake' in toy_book.page("one")
-    assert "Cite this book" not in toy_book.page("one"), "it has no CITATION.cff"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Give each page its metadata: title, description, share picture, citation, and link for reporting mistakes."""
+"""Give each page its metadata: title, description, share picture and citation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 from docutils import nodes
@@ -91,17 +90,6 @@ def _person(author: dict[str, str]) -> tuple[str, bool]:
     return f"{author['family-names']}, {author['given-names']}", False
 
 
-def report_link(repository: str, page: str, title: str) -> str:
-    """Return the address for reporting a mistake on `page` to the `repository`; empty if there is no repository."""
-    repository = repository.rstrip("/")
-    if not repository:
-        return ""
-    subject, body = quote(f"Mistake in “{title}”"), quote(f"On the page {page}:\n\n")
-    if "gitlab" in repository:
-        return f"{repository}/-/issues/new?issue[title]={subject}&issue[description]={body}"
-    return f"{repository}/issues/new?title={subject}&body={body}"
-
-
 @cache
 def _cited(path: Path, written: float) -> dict[str, Any]:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -124,7 +112,6 @@ def tell(
     words = teaser(source) if source.suffix == ".md" else ""
     context["tfm_title"] = title
     context["tfm_description"] = description(words or next((text for _, _, text in found if text), title))
-    context["tfm_report"] = report_link(app.config.html_theme_options.get("repository_url", ""), pagename, title)
     if (root / FIGURE).is_file():
         context["tfm_picture"] = f"{base}/{OURS}/{PICTURE}" if base else context["pathto"](f"{OURS}/{PICTURE}", 1)
 
