@@ -3,6 +3,7 @@
 import math
 
 from tfm_lib.cost import attention_cost
+from tfm_lib.drawing import recorded
 
 
 def _tenfold() -> None:
@@ -36,6 +37,16 @@ def _counts(names: dict) -> None:
         assert names["multiplications"](n, d, n_heads) == attention_cost(n, d, n_heads, projections=4).multiplications
 
 
+def _attention_overtakes() -> None:
+    times = recorded("cost_table")["times"]
+
+    def middle(n: int, name: str) -> float:
+        return sorted(run[name]["both"] for run in times[f"{n} 256"])[len(times[f"{n} 256"]) // 2]
+
+    ratio = {n: middle(n, "attention") / middle(n, "convolution 3") for n in (256, 512)}
+    assert ratio[256] < 1 < ratio[512] < 1.2
+
+
 VALUES = {"slope": _slopes, "square-wins": _crossings}
 TRIALS = {"heads-twice": _counts}
-CLAIMS = {"hundredfold": _tenfold}
+CLAIMS = {"attention-overtakes": _attention_overtakes, "hundredfold": _tenfold}

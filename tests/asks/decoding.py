@@ -4,6 +4,7 @@ import torch
 from torch.testing import assert_close
 
 from tfm_lib.decoding import filter_logits, length_penalty
+from tfm_lib.drawing import recorded
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
 
@@ -50,7 +51,32 @@ def _hot_then_cut(names: dict) -> None:
     assert torch.equal(names["token"], (kept > 0).nonzero())
 
 
+def _six_times_as_much() -> None:
+    record = recorded("translator_switches")
+    lost = {
+        name: (record["whole"]["bleu"] - switch["bleu"]) / switch["changed"]
+        for name, switch in record["switches"].items()
+        if switch["changed"]
+    }
+    assert 5.5 < lost["decoder.1"] / lost["scale"] < 7
+
+
+def _step(new: list, cache: list) -> torch.Tensor:
+    """The logits of one head over a cache of token ids, with fixed random vectors."""
+    Q, K, V, W = torch.randn(4, 7, 8, generator=torch.Generator().manual_seed(0))
+    cache.extend(new)
+    return (K[cache] @ Q[cache[-1]]).softmax(dim=0) @ V[cache] @ W.T
+
+
+def _reads_each_token_once(names: dict) -> None:
+    for bos in range(6):
+        ids = [bos]
+        while len(ids) <= 8 and (len(ids) == 1 or ids[-1] != 6):
+            ids.append(_step(ids, []).argmax().item())
+        assert names["write"](_step, bos, 6, 8) == ids[1:]
+
+
 VALUES = {"penalised": _scores, "kept-keys": _shapes}
-TRIALS = {"heat-first": _hot_then_cut}
+TRIALS = {"read-twice": _reads_each_token_once, "heat-first": _hot_then_cut}
 GIVEN = {"heat-first": _given}
-CLAIMS = {"most-probable": _each_word_costs}
+CLAIMS = {"each-change": _six_times_as_much, "most-probable": _each_word_costs}

@@ -5,6 +5,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from tfm_lib.descendants import RMSNorm, SwiGLU, order_mask, two_stream_mask
+from tfm_lib.drawing import recorded
 from tfm_lib.layers import LayerNorm
 from tfm_lib.transformer import DecoderOnly, TransformerConfig
 
@@ -43,7 +44,14 @@ def _gated(names: dict) -> None:
     assert_close(names["swiglu"](x, *matrices), layer(x))
 
 
+def _six_heads_off() -> None:
+    runs = recorded("descendants_in_context")["runs"]["two layers"]
+    largest, smallest = ([run[f"induction_{way}_first"][6] for run in runs] for way in ("largest", "smallest"))
+    apart, spread = sum(smallest) / len(smallest) - sum(largest) / len(largest), max(smallest) - min(smallest)
+    assert min(smallest) > max(largest) and 0.9 < apart / spread < 1.1
+
+
 VALUES = {"four-of-five": _fours, "two-streams-shape": _masks}
 TRIALS = {"both-bent": _gated}
 GIVEN = {"both-bent": _given}
-CLAIMS = {"two-examples": _other_answers_by_the_same_weights}
+CLAIMS = {"six-heads-off": _six_heads_off, "two-examples": _other_answers_by_the_same_weights}

@@ -6,6 +6,7 @@ import torch
 from torch.testing import assert_close
 
 from tfm_lib.attention import attention
+from tfm_lib.drawing import recorded
 from tfm_lib.efficient import (
     GroupedQueryAttention,
     linear_attention,
@@ -59,7 +60,21 @@ def _one_row(names: dict) -> None:
     assert_close(names["one_row"](q, K, V, 2), (K @ q).softmax(dim=0) @ V)
 
 
+def _smaller_not_faster() -> None:
+    methods = recorded("efficient_scaling")["methods"]
+
+    def memory(n: int, name: str) -> float:
+        return max(methods[str(n)][name]["memory"].values())
+
+    def seconds(n: int, name: str) -> float:
+        return sorted(methods[str(n)][name]["times"])[2]
+
+    hashing = "hashing, 4 rounds"
+    assert memory(2048, hashing) > memory(2048, "full") and seconds(2048, hashing) > 1.5 * seconds(2048, "full")
+    assert memory(4096, hashing) < memory(4096, "full") and seconds(4096, hashing) < seconds(4096, "full")
+
+
 VALUES = {"smaller-maximum": _factors, "shared-keys": _shapes}
 TRIALS = {"forgotten-total": _one_row}
 GIVEN = {"forgotten-total": _given}
-CLAIMS = {"which-is-exact": _only_tiles_are_exact}
+CLAIMS = {"smaller-not-faster": _smaller_not_faster, "which-is-exact": _only_tiles_are_exact}

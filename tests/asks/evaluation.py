@@ -3,6 +3,7 @@
 import math
 import random
 
+from tfm_lib.drawing import recorded
 from tfm_lib.evaluation import bleu
 
 REFERENCE = "the old man did not give the dog a bone in the garden"
@@ -47,7 +48,19 @@ def _sees_a_small_sure_lead(names: dict) -> None:
     assert names["share_won"](ours, theirs, 200) == 1.0
 
 
+def _wide_enough() -> None:
+    tests = recorded("evaluation_translator")["tests"]
+
+    def half(name: str, n: str) -> float:
+        return sum((one[2] - one[1]) / 2 for one in tests[name][n]) / len(tests[name][n])
+
+    difference = tests["layer"]["479"][0][0]
+    assert half("layer", "240") > difference > half("layer", "479")
+    assert min((one[2] - one[1]) / 2 for one in tests["layer"]["60"]) > difference
+    assert half("search", "479") > 3 * tests["search"]["479"][0][0]
+
+
 VALUES = {"all-match-too-short": _too_short}
 TRIALS = {"not-paired": _sees_a_small_sure_lead}
 GIVEN = {"not-paired": _given}
-CLAIMS = {"four-tenths": _a_lead_that_turns, "not-seen": _opposite_wins}
+CLAIMS = {"wide-enough": _wide_enough, "four-tenths": _a_lead_that_turns, "not-seen": _opposite_wins}

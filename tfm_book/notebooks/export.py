@@ -40,6 +40,13 @@ INSTALL = """\
 The first line takes PyTorch's build for processors, which is enough here; on Linux the usual one brings several gigabytes \
 for graphics cards. The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
 upload it and run `%pip install './{wheel}[notebook]'` in a cell."""
+HOSTED = """\
+# In a hosted notebook, this installs the book's library. Where it is installed, nothing happens.
+from importlib.util import find_spec
+
+if find_spec("tfm_lib") is None:
+    %pip install -q "tfm-lib[notebook] @ {url}"
+"""
 TRY = """\
 **Change something.** The code that teaches lies open. Change a number in it, then run that cell and those below it \
 (Shift+Enter): each cell shows what it measured beside what the book says, and its figures and tables are drawn anew. \
@@ -64,12 +71,14 @@ def export_notebook(
     edition: Edition = "practice",
     values: dict[str, str] | None = None,
     beside: bool = False,
+    wheel_url: str = "",
 ) -> nbformat.NotebookNode:
     """Return the chapter at `path` of the book at `root` as a notebook without outputs.
 
     `edition`: "practice" includes all solutions except those of assigned exercises, "student" none, "instructor" all.
     `values` are the glued numbers (as `repr`) that the prose quotes; by default those of the last build. `beside`: the
-    other chapters' notebooks are in the same folder, so their titles become links.
+    other chapters' notebooks are in the same folder, so their titles become links. `wheel_url`: where the library's
+    wheel is published; the first cell then installs it in a hosted notebook.
     """
     if values is None:
         values = glued(root / "_build" / "jupyter_execute" / "chapters" / f"{path.stem}.glue.json")

@@ -6,7 +6,7 @@ import ast
 import html
 import re
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -15,6 +15,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
+from sphinx_exercise.directive import ExerciseDirective
 from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
 from tfm_book.notebooks.reading_order import listed
@@ -228,7 +229,14 @@ def _visit_hidden_cell(self, node: HideCodeCellNode) -> None:
     self.body.append(f'<details class="tfm-fold tfm-hidden-cell"><summary>{node.get("title", "Output")}</summary>\n')
 
 
+class Exercise(ExerciseDirective):
+    """An exercise that may carry the points of a written answer, which only graders read."""
+
+    option_spec: ClassVar[Any] = {**ExerciseDirective.option_spec, "rubric": directives.unchanged}
+
+
 def setup(app: Sphinx) -> None:
+    app.add_directive("exercise", Exercise, override=True)
     app.add_directive("kicker", Kicker)
     app.add_directive("dropdown", Dropdown, override=True)
     app.add_directive("reading-order", ReadingOrder)
