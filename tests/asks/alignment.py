@@ -4,6 +4,7 @@ import torch
 from torch.testing import assert_close
 
 from tfm_lib.alignment import AttentiveSeq2Seq, MemoryHop, alignment_error_rate
+from tfm_lib.drawing import recorded
 
 
 def _translated(src: int = 7, tgt: int = 5) -> tuple:
@@ -46,6 +47,13 @@ def _hops(names: dict) -> None:
     assert_close(names["hop"](u, M_in, M_out), MemoryHop()(u[None], M_in[None], M_out[None])[0][0])
 
 
+def _every_seed() -> None:
+    rates = recorded("alignment_error")["numbers"]["aer"]
+    assert max(rates["bilinear"]) < min(rates["scaled dot"])
+    for one, other in (("bilinear", "additive"), ("bilinear", "dot"), ("additive", "dot")):
+        assert max(rates[one]) > min(rates[other])
+
+
 VALUES = {"aer-by-hand": _error_rates, "weights-shape": _shapes}
 TRIALS = {"hop-reads": _hops}
-CLAIMS = {"fresh-context": _a_mean_for_each_step}
+CLAIMS = {"every-seed": _every_seed, "fresh-context": _a_mean_for_each_step}

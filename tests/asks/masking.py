@@ -1,11 +1,15 @@
 """The questions of `chapters/masking.md`."""
 
+import math
+
 import torch
 import torch.nn.functional as F
+from torch import nn
 from torch.testing import assert_close
 
 from tfm_lib.attention import attention
 from tfm_lib.masking import causal_mask, combine, padding_mask
+from tfm_lib.self_attention import SelfAttention
 
 
 def _all_places_at_once() -> None:
@@ -48,7 +52,44 @@ def _sees_no_answer(names: dict) -> None:
     assert torch.equal(seen[0][1], causal_mask(5))
 
 
-VALUES = {"third-row": _third_row, "combined-shape": _shapes}
+def _sentences(count: int, length: int) -> torch.Tensor:
+    """The chapter's sentences: each letter is one of the two that may follow."""
+    letters, coins = torch.randint(8, (count, length)), torch.randint(2, (count, length))
+    for i in range(1, length):
+        letters[:, i] = (2 * letters[:, i - 1] + coins[:, i]) % 8
+    return letters
+
+
+def _losses(mask: torch.Tensor, steps: int) -> list[float]:
+    """The losses of the chapter's language model."""
+    torch.manual_seed(0)
+    letter, place = nn.Embedding(8, 32), nn.Embedding(16, 32)
+    attend, read = SelfAttention(32, 32), nn.Linear(32, 8)
+    model = nn.ModuleList([letter, place, attend, read])
+    optimiser, losses = torch.optim.Adam(model.parameters(), lr=0.01), []
+    for _ in range(steps):
+        letters = _sentences(64, 17)
+        logits = read(attend(letter(letters[:, :-1]) + place.weight, mask)[0])
+        loss = F.cross_entropy(logits.flatten(0, 1), letters[:, 1:].flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
+def _first_proof() -> list:
+    """The leaky model's loss crosses the entropy; before that it parts from the honest one's, which comes there later."""
+    mask, entropy = causal_mask(16), math.log(2)
+    honest, leaky = _losses(mask, 130), _losses(mask.T, 130)
+    crossed = next(step for step, loss in enumerate(leaky) if loss < entropy)
+    parted = next(step for step in range(100) if all(a < b for a, b in zip(leaky[step : step + 20], honest[step:])))
+    arrived = next(step for step, loss in enumerate(honest) if loss < 1.02 * entropy)
+    assert max(leaky[crossed:]) < entropy
+    return [crossed, parted, arrived, None]
+
+
+VALUES = {"first-proof": _first_proof, "third-row": _third_row, "combined-shape": _shapes}
 TRIALS = {"too-good": _sees_no_answer}
 GIVEN = {"too-good": _given}
 CLAIMS = {"one-pass": _all_places_at_once}

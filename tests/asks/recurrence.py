@@ -1,11 +1,14 @@
 """The questions of `chapters/recurrence.md`."""
 
+import itertools
+
 import torch
 from torch import manual_seed, nn, randn, zeros
 from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 from torch.optim import SGD
 from torch.testing import assert_close
 
+from tfm_lib.drawing import recorded
 from tfm_lib.recurrence import Seq2Seq
 
 
@@ -52,7 +55,21 @@ def _moved_by_a_short_gradient(names: dict) -> None:
     assert_close(moved.detach(), torch.tensor(0.5))
 
 
-VALUES = {"half-life": _half_life}
+def _half_of_eleven() -> list[float]:
+    runs = recorded("recurrence_length")["runs"]
+    steps = {"gru 64": 2000, "gru 64, 4000 steps": 4000, "gru 64, 6000 steps": 6000, "gru 64, 20000 steps": 20_000}
+
+    def crossing(length: int, logarithmic: bool) -> float:
+        shares = [torch.tensor(runs[name]["exact"])[:, length - 1].mean().item() for name in steps]
+        ends = list(zip(shares, steps.values()))
+        (y, s), (z, t) = next((a, b) for a, b in itertools.pairwise(ends) if a[0] < 0.5 <= b[0])
+        part = (0.5 - y) / (z - y)
+        return s * (t / s) ** part if logarithmic else s + part * (t - s)
+
+    return [crossing(11, True), crossing(11, False), crossing(8, True), crossing(14, True)]
+
+
+VALUES = {"half-of-eleven": _half_of_eleven, "half-life": _half_life}
 TRIALS = {"forgotten-memory": _steps_as_torch, "clip-between": _moved_by_a_short_gradient}
 GIVEN = {"clip-between": _explosive}
 CLAIMS = {"handed-over": _one_vector}

@@ -6,7 +6,7 @@ import torch
 from torch.testing import assert_close
 
 from tfm_lib.attention import dot_score, scaled_dot_score
-from tfm_lib.self_attention import SelfAttention
+from tfm_lib.self_attention import SelfAttention, softmax_jacobian
 
 T, D_MODEL, D_K, D_V = 11, 512, 64, 32
 
@@ -41,7 +41,18 @@ def _order_is_not_seen() -> None:
     assert_close(one[0], two[2])
 
 
-VALUES = {"score-shape": _shapes, "too-much-scale": _spreads}
+def _by_what_factor() -> list[float]:
+    def lengths(score) -> torch.Tensor:
+        torch.manual_seed(256)
+        Q, K = torch.randn(400, 1, 256), torch.randn(400, 16, 256)
+        return softmax_jacobian(score(Q, K)[:, 0].softmax(-1)).flatten(1).norm(dim=1)
+
+    scaled, bare = lengths(scaled_dot_score), lengths(dot_score)
+    m, n = scaled.median().item(), bare.median().item()
+    return [m / n, m / bare.mean().item(), math.log10(m / n), m - n]
+
+
+VALUES = {"by-what-factor": _by_what_factor, "score-shape": _shapes, "too-much-scale": _spreads}
 TRIALS = {"wrong-root": _attends}
 CLAIMS = {"who-bites": _order_is_not_seen}
 GIVEN = {"wrong-root": lambda: {"math": math}}

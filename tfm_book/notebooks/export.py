@@ -39,7 +39,8 @@ INSTALL = """\
 
 The first line takes PyTorch's build for processors, which is enough here; on Linux the usual one brings several gigabytes \
 for graphics cards. The file is offered by the page from which you have this notebook, in the same menu. In a hosted notebook service, \
-upload it and run `%pip install './{wheel}[notebook]'` in a cell."""
+{hosted}."""
+UPLOAD = "upload it and run `%pip install './{wheel}[notebook]'` in a cell"
 HOSTED = """\
 # In a hosted notebook, this installs the book's library. Where it is installed, nothing happens.
 from importlib.util import find_spec
@@ -82,7 +83,7 @@ def export_notebook(
     """
     if values is None:
         values = glued(root / "_build" / "jupyter_execute" / "chapters" / f"{path.stem}.glue.json")
-    return _Exporter(path, root, edition, values, beside).notebook()
+    return _Exporter(path, root, edition, values, beside, wheel_url).notebook()
 
 
 def export_cells(path: Path, root: Path, some: Iterable[Block], edition: Edition) -> list[nbformat.NotebookNode]:
@@ -113,8 +114,17 @@ def wheel_name(root: Path) -> str:
 
 
 class _Exporter:
-    def __init__(self, path: Path, root: Path, edition: Edition, values: dict[str, str], beside: bool = False):
+    def __init__(
+        self,
+        path: Path,
+        root: Path,
+        edition: Edition,
+        values: dict[str, str],
+        beside: bool = False,
+        wheel_url: str = "",
+    ):
         self.path, self.root, self.edition, self.values, self.beside = path, root, edition, values, beside
+        self.wheel_url = wheel_url
         self.outline: Outline = outline(path)
         self.cited: list[str] = []
         self.cells: list[nbformat.NotebookNode] = []
@@ -122,13 +132,17 @@ class _Exporter:
         self.taught: Taught | None = None  # set only when exporting a whole chapter
 
     def notebook(self) -> nbformat.NotebookNode:
-        self.text.append(INSTALL.format(wheel=wheel_name(self.root)))
+        wheel = wheel_name(self.root)
+        hosted = "run the first cell" if self.wheel_url else UPLOAD.format(wheel=wheel)
+        self.text.append(INSTALL.format(wheel=wheel, hosted=hosted))
         self._flush()
         text, self.taught = self.path.read_text(encoding="utf-8"), Taught()
         self.read(blocks(text))
         if any(cell.cell_type == "code" for cell in self.cells):
             self.cells.insert(1, self._set_up(text))
             self.cells[0].source += f"\n\n{TRY}"
+            if self.wheel_url:
+                self.cells.insert(1, _cell(HOSTED.format(url=self.wheel_url), [], folded=False))
         if self.cited:
             lines = [f"- {references.listed(self.root, key)}" for key in sorted(self.cited)]
             self.text.append("## References\n\n" + "\n".join(lines))

@@ -12,6 +12,7 @@ from sphinx.util import logging
 
 from tfm_book.notebooks.export import built_wheel, export_notebook, glued
 from tfm_book.site.assets import write
+from tfm_book.site.doors import Repository
 
 logger = logging.getLogger(__name__)
 
@@ -26,11 +27,12 @@ def offer(
     if source is None or source.suffix != ".md":
         return
     text = source.read_text(encoding="utf-8")
-    folder, files = Path(app.outdir) / FOLDER, []
+    folder, files, wheel = Path(app.outdir) / FOLDER, [], built_wheel(Path(app.srcdir))
     if "{code-cell}" in text:
         values = glued(Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.glue.json")
         try:
-            notebook = export_notebook(source, Path(app.srcdir), values=values)
+            url = Repository.of(app.config).wheel(wheel.name) if wheel else ""
+            notebook = export_notebook(source, Path(app.srcdir), values=values, wheel_url=url)
         except (ValueError, KeyError) as error:
             logger.warning("No notebook of this chapter: %s", error, location=pagename, type="tfm", subtype="export")
             return
@@ -38,7 +40,7 @@ def offer(
         files.append((f"{source.stem}.ipynb", "to run in Jupyter"))
         write(folder / source.name, text.encode())
         files.append((source.name, "its MyST source"))
-    if wheel := built_wheel(Path(app.srcdir)):
+    if wheel:
         files.append((wheel.name, "the library that notebooks need"))
         context["tfm_wheel"] = wheel.name if pagename == app.config.root_doc else ""
     pathto = context["pathto"]
