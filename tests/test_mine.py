@@ -21,7 +21,7 @@ from tfm_lib._refusal import Refusal
 from tfm_lib.checks.judge import find
 from tfm_lib.engine.translator import Translator
 from tfm_lib.mine import store
-from tfm_lib.mine.catalogue import PARTS
+from tfm_lib.mine.catalogue import PARTS, _each
 from tfm_lib.mine.keeping import access, collected, compiled
 from tfm_lib.mine.plugging import plugged_in
 
@@ -463,6 +463,19 @@ def test_right_answers_of_any_style_fit_into_the_library(small, exercise):
         assert all(plugged.calls.values()), style
         for ours, theirs in zip(got, want, strict=True):
             torch.testing.assert_close(ours.double(), theirs.double(), rtol=1e-4, atol=1e-4, msg=style)
+
+
+def test_code_that_picks_words_by_a_mask_runs_once_for_sentences_of_the_same_length():
+    calls = []
+
+    def picked(H, is_word):
+        calls.append(1)
+        return H[is_word].sum(dim=0)
+
+    H, is_word = torch.randn(6, 4, 3), torch.arange(4) < torch.tensor([4, 2, 4, 3, 2, 4])[:, None]
+    got = _each(picked, H, is_word)
+    torch.testing.assert_close(got, (H * is_word[..., None]).sum(dim=1))
+    assert len(calls) <= 1 + 3  # one that fails, one for each length
 
 
 @pytest.mark.parametrize("exercise", ["layers.encoder-layer", "layers.decoder-layer"])

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -83,11 +85,27 @@ def _plain(layer: Any, need_weights: bool, cache: Any) -> bool:
 
 
 def _each(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
-    """`function` of each sentence of a batch, in one call for all where the reader's code allows that, else in a loop."""
-    try:
-        return torch.vmap(function)(*batches)
-    except Exception:  # noqa: BLE001 (vmap refuses in many ways; what the code itself raises, the loop raises again)
-        return torch.stack([function(*rows) for rows in zip(*batches)])
+    """`function` of each sentence of a batch, in one call for all where the reader's code allows that, else in a loop.
+
+    Code that picks words by a mask, as `H[is_word]` does, allows one call for all sentences with the same mask.
+    """
+    for way in (torch.vmap(function), partial(_alike, function)):
+        with suppress(Exception):  # vmap refuses in many ways; the loop raises again what the code raises
+            return way(*batches)
+    return torch.stack([function(*rows) for rows in zip(*batches)])
+
+
+def _alike(function: Callable[..., Tensor], *batches: Tensor) -> Tensor:
+    """`function` of each sentence, in one call for those whose masks, the boolean arguments, are equal."""
+    masks = [batch.flatten(1) for batch in batches if batch.dtype == torch.bool]
+    _, group = torch.cat(masks, dim=1).unique(dim=0, return_inverse=True)
+    together = torch.vmap(function, tuple(None if batch.dtype == torch.bool else 0 for batch in batches))
+    places = [(group == each).nonzero()[:, 0] for each in range(int(group.max()) + 1)]
+    parts = [
+        together(*(batch[rows[0]] if batch.dtype == torch.bool else batch[rows] for batch in batches))
+        for rows in places
+    ]
+    return torch.cat(parts)[torch.cat(places).argsort()]
 
 
 def _with_bias(linear: nn.Linear) -> Tensor:

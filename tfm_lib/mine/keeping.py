@@ -134,8 +134,9 @@ class _Gathered:
         return name
 
     def need(self, name: str, value: Any, beside: dict[str, Any]) -> None:
-        """Take in `value`, which the notebook, whose names are `beside`, calls `name`; a decorator keeps its function."""
-        value = inspect.unwrap(value) if isinstance(value, FunctionType) else value
+        """Take in `value`, which the notebook, whose names are `beside`, calls `name`."""
+        own = isinstance(value, FunctionType) and value.__module__ == beside.get("__name__")
+        value = inspect.unwrap(value) if own else value  # an answer may be known without its decorator
         if name in self.known:
             if self.known[name] is not value:
                 raise NotKept(f"two different things are called `{name}`. Run the cells again, then check again.")
