@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tfm_lib.layers import FeedForward, LayerNorm
+from tfm_lib.layers import DecoderLayer, FeedForward, LayerNorm
+from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import MultiHeadAttention
 
 
@@ -66,7 +67,23 @@ def _pre_norm(names: dict) -> None:
     assert_close(names["X"], X + names["dropout"](names["feed_forward"](names["norm"](X))))
 
 
+def _hears_the_memory(names: dict) -> None:
+    torch.manual_seed(0)
+    layer = DecoderLayer(8, 2, 16).eval().requires_grad_(False)
+    Y, memory = torch.randn(1, 4, 8), torch.randn(1, 5, 8)
+
+    def own(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        return layer.self_attention(Q, K, V, causal_mask(4))[0]
+
+    def cross(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
+        return layer.cross_attention(Q, K, V)[0]
+
+    norms = [each.norm for each in layer.residuals]
+    ours = names["decoder_layer"](Y, memory, own, cross, layer.feed_forward, norms)
+    assert_close(ours, layer(Y, memory, causal_mask(4), None)[0])
+
+
 VALUES = {"norm-of-three": _three, "gain-shape": _shapes}
-TRIALS = {"norm-first": _pre_norm}
+TRIALS = {"lost-on-the-way": _hears_the_memory, "norm-first": _pre_norm}
 GIVEN = {"norm-first": _given}
 CLAIMS = {"keeps-apart": _residual_keeps_apart}
