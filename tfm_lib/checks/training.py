@@ -27,7 +27,8 @@ def learning_rate(student, expect):
         slips=_SCHEDULES,
         describe="the rate",
     )
-    ends = [(1, 4, 30), (30, 4, 30), (7, 4, 1), (whole(2, 9), 512, 40), (whole(50, 99), 512, 40)]
+    ends = [(1, 4, 30), (30, 4, 30), (31, 4, 30), (whole(18, 28), 4, 30), (7, 4, 1), (whole(2, 9), 512, 40)]
+    ends += [(whole(50, 99), 512, 40)]
     expect.agrees(
         student.learning_rate,
         _schedule_of_the_paper,
@@ -37,9 +38,33 @@ def learning_rate(student, expect):
         describe="the rate",
     )
 
+    def millionths(rate: Callable[..., float]) -> Callable[..., float]:
+        def learning_rate(*given: int) -> float:
+            return 1e6 * rate(*given)
+
+        return learning_rate
+
+    expect.agrees(
+        millionths(student.learning_rate),
+        millionths(_schedule_of_the_paper),
+        [(step, 512, 4000) for step in (1, whole(2100, 3900), 4001, whole(50_000, 90_000))],
+        holds="the rates of the paper's own training, in millionths",
+        describe="the paper's own rate, in millionths,",
+    )
+
 
 def _schedule_of_the_paper(step: int, d_model: int, warmup: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def _falling(up: float, down: float, d_model: int, warmup: int) -> float:
+    """The schedule with another step in each of its two terms."""
+    return d_model**-0.5 * min(down**-0.5, up * warmup**-1.5)
+
+
+def _after(step: int, d_model: int, warmup: int, share: float) -> float:
+    """The right rise, and after it `share` of the peak."""
+    return _schedule_of_the_paper(step, d_model, warmup) if step <= warmup else (d_model * warmup) ** -0.5 * share
 
 
 _SCHEDULES = [
@@ -128,6 +153,83 @@ _SCHEDULES = [
         "counted from 0",
         lambda step, d_model, warmup: _schedule_of_the_paper(step + 1, d_model, warmup),
         "You added 1 to the step. It is counted from 1 already.",
+    ),
+    Slip(
+        "counted from 0",
+        lambda step, d_model, warmup: _falling(step - 1, step, d_model, warmup),
+        "Your rising term uses step − 1, which makes the first rate 0. The steps are counted from 1.",
+    ),
+    Slip(
+        "counted from 0",
+        lambda step, d_model, warmup: _falling(step, max(step - 1, 1), d_model, warmup),
+        "Your falling term uses step − 1. The steps are counted from 1, so `step` can be used as it is.",
+    ),
+    Slip(
+        "no step in the rise",
+        lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, warmup**-1.5),
+        "Your second term doesn't contain `step`, so the rate doesn't rise. It is step · warmup^−1.5.",
+    ),
+    Slip(
+        "the rise is too steep",
+        lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step**2 * warmup**-1.5),
+        "Your second term contains the square of `step`. The rate rises in a straight line.",
+    ),
+    Slip(
+        "the power of the product",
+        lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, (step * warmup) ** -1.5),
+        "You took the power of step · warmup. The exponent −1.5 belongs to `warmup` alone.",
+    ),
+    Slip(
+        "the two terms multiplied",
+        lambda step, d_model, warmup: d_model**-0.5 * step**-0.5 * step * warmup**-1.5,
+        "You multiplied the two terms. The rate is the smaller of them.",
+    ),
+    Slip(
+        "step and warmup swapped",
+        lambda step, d_model, warmup: _schedule_of_the_paper(warmup, d_model, step),
+        "`step` and `warmup` stand in each other's place.",
+    ),
+    Slip(
+        "d_model and warmup swapped",
+        lambda step, d_model, warmup: _schedule_of_the_paper(step, warmup, d_model),
+        "`d_model` and `warmup` stand in each other's place.",
+    ),
+    Slip(
+        "warm-up restarts the count",
+        lambda step, d_model, warmup: (
+            d_model**-0.5 * (step * warmup**-1.5 if step <= warmup else (step - warmup) ** -0.5)
+        ),
+        "After the warm-up you count the steps from its end. The first term is step^−0.5 with the step from the start.",
+    ),
+    Slip(
+        "another factor",
+        lambda step, d_model, warmup: 2 * _schedule_of_the_paper(step, d_model, warmup),
+        "Your rates are twice as large as the paper's. There is no other factor than d_model^−0.5.",
+    ),
+    Slip(
+        "negative rates",
+        lambda step, d_model, warmup: -_schedule_of_the_paper(step, d_model, warmup),
+        "Your rates are negative. Which brackets does the minus sign need?",
+    ),
+    Slip(
+        "step divided without remainder",
+        lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step // warmup * warmup**-0.5),
+        "You divided with //, which drops the remainder, so the rate is 0 during the warm-up. Use /.",
+    ),
+    Slip(
+        "the smaller with d_model",
+        lambda step, d_model, warmup: min(d_model**-0.5, step**-0.5, step * warmup**-1.5),
+        "d_model^−0.5 is one of the numbers among which you take the smallest. It is a factor in front of min.",
+    ),
+    Slip(
+        "falls in another way",
+        lambda step, d_model, warmup: _after(step, d_model, warmup, (warmup / step) ** (1 / 3)),
+        "Your rate falls as the third root of step. It falls as 1/√step.",
+    ),
+    Slip(
+        "falls in another way",
+        lambda step, d_model, warmup: _after(step, d_model, warmup, max(0.0, 2 - step / warmup)),
+        "Your rate falls in a straight line after the warm-up. It falls as 1/√step.",
     ),
     Slip(
         "a list of rates",
@@ -966,35 +1068,114 @@ _TINY = [
 # one update
 
 
+def _require_history(given: Tensor, own: Tensor, what: str) -> None:
+    if own.requires_grad and not given.requires_grad and given.data_ptr() == own.data_ptr():
+        raise RuntimeError(f"The {what} lost the history through which backward goes, as after detach() or .data.")
+
+
 class _Loop:
-    """Parameters, a table W with a row for each token, and what a training loop does with them."""
+    """Parameters, a table W with a row for each token, and what a training loop does with them; `calls` in order.
+
+    Tensors that come back from another process have lost their graphs, which are then found by the tensors' values.
+    """
 
     def __init__(self, W: Tensor, left: Tensor):
-        self.W, self.loss = W.clone().requires_grad_(), torch.zeros(())
+        self.W = W.clone().requires_grad_()
         self.W.grad = left.clone()
+        self.outputs: list[Tensor] = []
+        self.losses: list[Tensor] = []
+        self.calls: list[tuple[str, float]] = []
 
     def model(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        self.logits = self.W[tgt_in] + self.W[src].mean(dim=1, keepdim=True)
-        return self.logits.detach()
+        self.outputs.append(self.W[tgt_in] + self.W[src].mean(dim=1, keepdim=True))
+        return self.outputs[-1]
 
     def loss_of(self, logits: Tensor, targets: Tensor) -> Tensor:
-        self.loss = F.cross_entropy(self.logits.flatten(0, 1), targets.flatten())
-        return self.loss.detach()
+        def is_it(output: Tensor) -> bool:
+            same = isinstance(logits, Tensor) and logits.numel() == output.numel()
+            return same and torch.allclose(logits.to(output).flatten(), output.flatten(), atol=1e-6)
 
-    def backward(self, loss: Tensor) -> None:
-        if self.loss.requires_grad:
-            (self.loss * (float(loss) / self.loss.item())).backward(retain_graph=True)
+        own = next((output for output in reversed(self.outputs) if is_it(output)), None)
+        if own is None:
+            raise ValueError(
+                "loss_of(logits, targets) needs the logits as model returned them. The loss takes their softmax itself."
+            )
+        _require_history(logits, own, "logits")
+        if targets.numel() != own.shape[:-1].numel():
+            raise ValueError(
+                f"There are logits for {own.shape[:-1].numel()} tokens and {targets.numel()} targets. The model reads src, "
+                "then tgt_in, and what it should predict is tgt_out."
+            )
+        self.losses.append(F.cross_entropy(own.flatten(0, 1), targets.flatten()))
+        return self.losses[-1]
+
+    def backward(self, loss: Any) -> None:
+        if not isinstance(loss, Tensor):
+            raise TypeError("backward(loss) needs the loss as loss_of returned it, a tensor with its history.")
+        self.calls.append(("backward", loss.item()))
+        if not self.losses:
+            return
+        known = min(self.losses, key=lambda each: abs(each.item() - loss.item()))
+        if not known.requires_grad:
+            raise RuntimeError("There is nothing to go back through: the logits were computed under torch.no_grad().")
+        _require_history(loss, known, "loss")
+        if not loss.requires_grad:
+            close = abs(known.item() - loss.item()) < 1e-9
+            loss = known if close else self.losses[-1] * (loss.item() / self.losses[-1].item())
+        assert self.W.grad is not None
+        (grad,) = torch.autograd.grad(loss, self.W, retain_graph=True, allow_unused=True)
+        self.W.grad += 0 if grad is None else grad
 
     def clear(self) -> None:
+        self.calls.append(("clear", 0.0))
         self.W.grad = torch.zeros_like(self.W)
 
     @torch.no_grad()
     def update(self, lr: float) -> None:
+        self.calls.append(("update", float(lr)))
         assert self.W.grad is not None
         self.W -= lr * self.W.grad
 
     def given(self) -> tuple[Callable, ...]:
         return self.model, self.loss_of, self.backward, self.clear, self.update
+
+    def fault(self, returned: Any, lr: float) -> tuple[str, str] | None:
+        """What is wrong with the calls of one update, if anything: a mistake's name, and a message."""
+        names, losses = [name for name, _ in self.calls], [each.item() for each in self.losses]
+        if "backward" not in names:
+            return "nothing moves", "backward is never called, so there is no gradient along which update could move."
+        if "update" not in names:
+            return (
+                "nothing moves",
+                "update is never called before the step returns, so the parameters stay where they are.",
+            )
+        first, last = names.index("update"), len(names) - 1 - names[::-1].index("backward")
+        if first < names.index("backward"):
+            return (
+                "stepped before backward",
+                "Your update comes before backward, so it uses the gradient of the batch before.",
+            )
+        if names.count("update") > 1:
+            return (
+                "moved twice",
+                f"update is called {names.count('update')} times for one batch. One update is asked for.",
+            )
+        if "clear" in names[last:first]:
+            return "nothing moves", "The gradients are cleared between backward and update, so update finds only zeros."
+        if names.count("backward") > len(losses):
+            return "moved twice", "backward is called more than once for the same loss, and the gradients add up."
+        if (rate := self.calls[first][1]) != lr:
+            return "rate ignored", f"update is called with {rate:g}, and lr is {lr:g}. Pass lr itself."
+        if len(losses) == 1 and abs(self.calls[last][1] - losses[0]) > 1e-6:
+            given = self.calls[last][1]
+            return (
+                "another loss",
+                f"backward is called with {given:.4f}, and the loss is {losses[0]:.4f}. Pass the loss itself.",
+            )
+        number = float(returned) if isinstance(returned, (int, float)) else None
+        if number is not None and len(losses) == 1 and abs(number - losses[0]) > 1e-6:
+            return "another number", f"Your step returns {number:.4f}, and the loss of the batch is {losses[0]:.4f}."
+        return None
 
 
 @exercise("training.train-step", answer="train_step")
@@ -1014,6 +1195,11 @@ def train_step(student, expect):
         batches = [tuple(torch.randint(v, (2, length)) for length in (m, n, n)) for _ in range(3)]
         return W, left * torch.randn_like(W), batches, [0.5, 0.3, 0.7]
 
+    W, left, batches, rates = draw(5, 3, 4, 0.0)
+    loop = _Loop(W, left)
+    returned = student.train_step(batches[0], rates[0], *loop.given())
+    name, message = loop.fault(returned, rates[0]) or (None, "")
+    expect.true(name is None, "one backward, then one update with lr", message, name)
     slips = [Slip(name, run(step), message) for name, step, message in _STEPS]
     for left, holds in (
         (0.0, "three updates, each by the gradient of its own batch"),
@@ -1039,17 +1225,21 @@ def _train_step(batch, lr, model, loss_of, backward, clear, update):
 
 
 def _other_step(
-    reads: tuple[int, int, int] = (0, 1, 2), order: str = "clear backward update", lr: float | None = None
+    reads: tuple[int, int, int] = (0, 1, 2),
+    order: str = "clear backward update",
+    lr: float | None = None,
+    share: float = 1.0,
+    returns: Callable[[Tensor], Any] = Tensor.item,
 ) -> Callable:
     """A step that uses other parts of the batch, or calls the functions in another order."""
 
     def step(batch, given, model, loss_of, backward, clear, update):
         loss = loss_of(model(batch[reads[0]], batch[reads[1]]), batch[reads[2]])
         rate = given if lr is None else lr
-        actions = {"clear": clear, "backward": lambda: backward(loss), "update": lambda: update(rate)}
+        actions = {"clear": clear, "backward": lambda: backward(share * loss), "update": lambda: update(rate)}
         for name in order.split():
             actions[name]()
-        return loss.item()
+        return returns(loss)
 
     return step
 
@@ -1097,6 +1287,12 @@ _STEPS = [
         "Your decoder reads tgt_out, the very tokens that it should predict. What does it read in training?",
     ),
     ("rate ignored", _other_step(lr=1.0), "Your step doesn't depend on lr: its rate is 1. Pass lr to update."),
+    ("another loss", _other_step(share=-1.0), "Your step goes up the loss: backward got the loss with another sign."),
+    (
+        "another number",
+        _other_step(returns=lambda loss: loss.exp().item()),
+        "You returned the perplexity. The loss itself is asked for.",
+    ),
     (
         "the loss afterwards",
         _looks_again,
