@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: ready help book paper test test-all touched power lines quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
+.PHONY: ready help book site paper test test-all touched power lines quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -57,6 +57,11 @@ extras: $(DONE)/dev $(WHEEL)  ## each extra in an empty environment of its own, 
 
 tests:  # there is a folder of this name
 	@echo "The tests are run by: make test" >&2; exit 2
+
+site: book  ## build what a static host needs, into _build/html
+	@touch _build/html/.nojekyll
+	@$(PY) -c 'import json, tfm_lib; json.dump({"version": tfm_lib.__version__}, open("_build/html/version.json", "w"))'
+	@echo "The site is in _build/html. Its address follows from the repository's in _config.yml."
 
 serve: book  ## build, then show the book at http://localhost:8000
 	@$(PY) -m tfm_lib.cli serve

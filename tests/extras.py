@@ -45,6 +45,10 @@ if __name__ == "__main__":
     with LocalCluster(n_workers=1, dashboard_address=None) as cluster, Client(cluster) as client:
         print(client.submit(callable, judge_here).result())
 """
+HOSTED = (
+    "hosted"  # a notebook service: PyTorch and the like are there, the library comes from the notebook's first cell
+)
+THERE = ["torch", "numpy", "matplotlib", "ipykernel"]
 TRAINED = ("train", "--corpus", "copy", "--steps", "3", "--to", "{place}/run")
 
 #: what is tried with each extra: words of `tfm`, or options of Python; without one, the core alone
@@ -59,6 +63,7 @@ TRIED = {
     "hub": [*COMMANDS["classroom"], ("-c", GRADE_BOOK, "{place}/gradebook.db")],
     "wmt14": [TRAINED, ("-c", "from datasets import load_dataset")],
     "dev": [("-m", "pytest", "--version"), ("build", "masking")],
+    HOSTED: [("-c", DOWNLOADED, "{place}/masking.ipynb")],
 }
 
 
@@ -66,8 +71,9 @@ def tried(extra: str, here: Path) -> str:
     """What went wrong with `extra`; nothing where all went well."""
     venv.create(here / "environment", with_pip=True)
     python = here / "environment" / "bin" / "python"
-    wanted = f"{built_wheel(ROOT)}[{extra}]" if extra else built_wheel(ROOT)
-    steps = [["-P", INSTALLING, "-c", ROOT / "constraints.txt", "torch", wanted]]
+    wheel = built_wheel(ROOT)
+    wanted = THERE if extra == HOSTED else ["torch", f"{wheel}[{extra}]" if extra else wheel]
+    steps = [["-P", INSTALLING, "-c", ROOT / "constraints.txt", *wanted]]
     needed(extra, here)
     for words in TRIED[extra]:
         filled = [
@@ -77,7 +83,8 @@ def tried(extra: str, here: Path) -> str:
     root = copied_sources(here)
     (root / "frontend").mkdir()
     (root / "frontend" / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")  # the pages' fonts
-    notebook = export_notebook(root / "chapters" / "masking.md", root, values={})
+    url = wheel.as_uri() if extra == HOSTED else ""
+    notebook = export_notebook(root / "chapters" / "masking.md", root, values={}, wheel_url=url)
     (here / "masking.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
     (here / "cluster.py").write_text(CLUSTER, encoding="utf-8")
     for step in steps:
@@ -88,7 +95,7 @@ def tried(extra: str, here: Path) -> str:
 
 
 if __name__ == "__main__":
-    assert TRIED.keys() == EXTRAS.keys() | {""}, "say in tests/extras.py what is tried with each extra"
+    assert TRIED.keys() == {*EXTRAS, "", HOSTED} - {"paper"}, "say in tests/extras.py what is tried with each extra"
     wrong = {}
     for extra in sys.argv[1:] or TRIED:
         with tempfile.TemporaryDirectory() as folder:
