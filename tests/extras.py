@@ -88,7 +88,8 @@ def tried(extra: str, here: Path) -> str:
     (here / "masking.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
     (here / "cluster.py").write_text(CLUSTER, encoding="utf-8")
     for step in steps:
-        done = subprocess.run([python, *step], cwd=root, capture_output=True, text=True, check=False)
+        place = here if extra == HOSTED else root  # nobody's sources beside a hosted notebook
+        done = subprocess.run([python, *step], cwd=place, capture_output=True, text=True, check=False)
         if done.returncode:
             return f"{' '.join(map(str, step))}\n{done.stdout}{done.stderr}"
     return ""

@@ -107,3 +107,42 @@ def test_what_is_typed_is_looked_for_and_what_is_not_there_is_said(visit, bases)
     page.locator("#search-told", has_text="some of these words, none with all").wait_for()
     field.press("Enter")
     assert "xylophone" in page.url or page.url.startswith("file:")
+
+
+@pytest.mark.parametrize(
+    ("typed", "title", "kind"),
+    [
+        ("find the leaks", "Find the leaks", "exercise"),
+        ("the best size for a budget", "The best size for a budget", "exercise"),
+        ("어텐션", "attention", "term"),
+        ("\u110b\u1165\u1110\u1166\u11ab\u1109\u1167\u11ab", "attention", "term"),  # the same, typed in single letters
+    ],
+)
+def test_what_is_found_says_what_it_is(visit, bases, typed: str, title: str, kind: str) -> None:
+    page = asked(visit, bases, typed)
+    found = page.locator("#search-results li").evaluate_all(
+        "(all) => all.slice(0, 3).map((item) => [item.querySelector('a').textContent, item.querySelector('.tfm-where').textContent.split(' · ')[0]])"
+    )
+    assert any(name.startswith(title) and what == kind for name, what in found), found
+
+
+def test_keys_open_the_search_go_through_results_and_list_themselves(visit, bases) -> None:
+    page = visit("chapters/masking")
+    page.keyboard.press("?")
+    keys = page.locator("#tfm-keys")
+    assert keys.is_visible() and "search the book" in keys.inner_text()
+    page.keyboard.press("Escape")
+    assert not keys.is_visible()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
+    page.keyboard.type("what?/")
+    assert page.evaluate("document.activeElement.value") == "what?/" and not keys.is_visible()
+    page = asked(visit, bases, "mask")
+    page.keyboard.press("/")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    second = page.locator("#search-results a").nth(1)
+    assert second.evaluate("(link) => link === document.activeElement")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chapters/**")

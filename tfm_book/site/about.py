@@ -111,7 +111,7 @@ def tell(
     source = Path(app.env.doc2path(pagename))
     words = teaser(source) if source.suffix == ".md" else ""
     context["tfm_title"] = title
-    context["tfm_description"] = description(words or next((text for _, _, text in found if text), title))
+    context["tfm_description"] = description(words or next((text for _, _, text, _ in found if text), title))
     if (root / FIGURE).is_file():
         context["tfm_picture"] = f"{base}/{OURS}/{PICTURE}" if base else context["pathto"](f"{OURS}/{PICTURE}", 1)
 

@@ -9,9 +9,11 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx_exercise.nodes import is_exercise_node
 
 from tfm_book.site.assets import OURS, write
 from tfm_book.site.page_widgets import widget_view
@@ -76,29 +78,38 @@ def name_misconceptions(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def sections_of(doctree: nodes.document) -> list[list[str]]:
-    """Return id, title and text of each section, term, misconception and widget; the page itself comes first."""
+    """Return id, title, text and kind of each section, exercise, term, misconception and widget; the page comes first.
+
+    The kind of a section is "", and every text is composed (NFC), as what is typed will be.
+    """
     found = []
     for section in doctree.findall(nodes.section):
         title = next(section.findall(nodes.title))
         words = ADDRESS.sub("", " ".join(" ".join(words_in(child) for child in section).split()))
         whole = isinstance(section.parent, nodes.document)
-        found.append(["" if whole else section["ids"][0], " ".join(words_in_title(title).split()), words])
+        found.append(["" if whole else section["ids"][0], " ".join(words_in_title(title).split()), words, ""])
+    for box in doctree.findall(is_exercise_node):
+        title = next(box.findall(nodes.title), None)
+        words = " ".join("".join(words_in(child) for child in box if child is not title).split())
+        if title is not None and box["ids"]:
+            words = re.sub(r"^\d+ minutes · [★☆]+ ", "", words)
+            found.append([box["ids"][0], words_in_title(title).strip(" ·"), words, "exercise"])
     for item in doctree.findall(nodes.definition_list_item):
         if _is_term(item):
             terms = list(item.findall(nodes.term))
             ids = [id for term in terms for id in term["ids"] if id.startswith("term-")]
             names = ", ".join(words_in_title(term).strip() for term in terms)
             words = " ".join("".join(words_in(child) for child in item if not isinstance(child, nodes.term)).split())
-            found.append([ids[0], names, words])
+            found.append([ids[0], names, words, "term"])
     for box in doctree.findall(_is_misconception):
         title = next(box.findall(nodes.title))
         words = " ".join("".join(words_in(child) for child in box if child is not title).split())
-        found.append([box["ids"][0], words_in_title(title).strip(), words])
+        found.append([box["ids"][0], words_in_title(title).strip(), words, "misconception"])
     for place, view in enumerate(doctree.findall(widget_view)):
         if view.get("module"):  # link to the widget in its initial state
             told = f"{view['question']} {view['tfm'].get('alt', '')}"
-            found.append([f"tfm={view['module']}.{place}", view["label"], told.strip()])
-    return found
+            found.append([f"tfm={view['module']}.{place}", view["label"], told.strip(), "widget"])
+    return [[normalize("NFC", part) for part in each] for each in found]
 
 
 def words_in_title(title: nodes.Element) -> str:

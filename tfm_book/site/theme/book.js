@@ -77,10 +77,18 @@
     }
     $$(".tfm-card").forEach((card) => ["--tfm-drawn", "--tfm-smaller"].forEach((name) => card.style.removeProperty(name)));
   });
+  // Keys: / or Ctrl+K to search, ? for the list of keys; letters that are typed into something stay letters.
+  const keys = $("#tfm-keys");
+  keys?.addEventListener("click", (event) => event.target === keys && keys.close());
   addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "k" || event.shiftKey || event.altKey || !(event.ctrlKey || event.metaKey)) return;
+    const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
+    const typing = target.closest?.("input, textarea, select, [contenteditable], [role=grid], [role=slider]");
+    const alone = !ctrlKey && !metaKey && !altKey && !typing;
+    if (alone && key === "?" && keys) { event.preventDefault(); keys.showModal(); return; }
+    if (!(alone && key === "/") && !(key.toLowerCase() === "k" && !shiftKey && !altKey && (ctrlKey || metaKey))) return;
     const field = $$("input[type=search]").find((input) => input.offsetParent);
-    if (field) { event.preventDefault(); field.focus(); field.select(); }
+    event.preventDefault();
+    if (field) { field.focus(); field.select(); } else $("a.tfm-narrow")?.click();
   });
 
   for (const box of $$(".tfm-predict")) {

@@ -4,11 +4,11 @@
   const [told, list] = [document.querySelector("#search-told"), document.querySelector("#search-results")];
   const MOST = 40, BEFORE = 60, LONG = 170;
   // One letter stays one letter, so that a place in the plain text is a place in the text.
-  const plain = (text) => text.toLowerCase().replace(/[\u00c0-\u024f]/g, (letter) => letter.normalize("NFD")[0]);
+  const plain = (text) => text.normalize("NFC").toLowerCase().replace(/[\u00c0-\u024f]/g, (letter) => letter.normalize("NFD")[0]);
   const places = [];
   for (const [page, pageTitle, sections] of globalThis.tfmSections ?? []) {
-    for (const [id, title, text] of sections) {
-      places.push({ href: `${page}.html${id && `#${id}`}`, page: pageTitle, title, text, whole: !id, plainTitle: plain(title), plainText: plain(text), plainPage: plain(pageTitle) });
+    for (const [id, title, text, kind] of sections) {
+      places.push({ href: `${page}.html${id && `#${id}`}`, page: pageTitle, kind, title, text, whole: !id, plainTitle: plain(title), plainText: plain(text), plainPage: plain(pageTitle) });
     }
   }
   const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -47,7 +47,7 @@
     return last[b.length];
   }
 
-  function score(place, patterns, phrase) {
+  function score(place, patterns, phrase, korean) {
     let sum = 0, found = 0;
     for (const wanted of patterns) {
       const here = 12 * count(place.plainTitle, wanted) + 4 * count(place.plainPage, wanted) * (place.whole ? 2 : 1);
@@ -57,6 +57,7 @@
     }
     if (place.plainTitle === phrase) sum += 30;
     else if (place.plainTitle.includes(phrase)) sum += 8;
+    if (place.kind === "term" && korean.test(place.plainText)) sum += 20;
     if (patterns.length > 1 && place.plainText.includes(phrase)) sum += 6;
     return { place, sum, found };
   }
@@ -89,9 +90,10 @@
     const phrase = words.join(" ");
     const patterns = words.map(pattern);
     if (!patterns.length) { told.textContent = ""; list.replaceChildren(); return; }
-    const scored = places.map((place) => score(place, patterns, phrase)).filter(({ found }) => found);
+    const korean = new RegExp(`[:(,] ?${escaped(phrase)}(?=[(),]|$)`); // a term's whole Korean name
+    const scored = places.map((place) => score(place, patterns, phrase, korean)).filter(({ found }) => found);
     const most = scored.reduce((best, { found }) => Math.max(best, found), 0);
-    const hits = scored.filter(({ found }) => found === most).sort((a, b) => b.sum - a.sum);
+    const hits = scored.filter(({ found }) => found === most).sort((a, b) => b.sum - a.sum || a.place.title.length - b.place.title.length);
     const shown = hits.slice(0, MOST);
     const many = `${hits.length} ${hits.length === 1 ? "place" : "places"}`;
     const instead = phrase === asked.join(" ") ? "" : `Nothing is found for “${field.value.trim()}”. Shown is “${phrase}”: `;
@@ -100,7 +102,7 @@
     list.replaceChildren(...shown.map(({ place }) => {
       const item = document.createElement("li");
       const link = Object.assign(document.createElement("a"), { href: place.href, textContent: place.title });
-      const where = Object.assign(document.createElement("span"), { className: "tfm-where", textContent: place.whole ? "" : place.page });
+      const where = Object.assign(document.createElement("span"), { className: "tfm-where", textContent: place.whole ? "" : [place.kind, place.page].filter(Boolean).join(" · ") });
       item.append(link, where, excerpt(place, patterns));
       return item;
     }));
@@ -113,6 +115,14 @@
     event.preventDefault();
     try { history.replaceState(null, "", `?q=${encodeURIComponent(field.value)}`); } catch { /* a file's address may not change */ }
     search();
+  });
+  // Down and Up go from the field through the results and back; Enter on a result follows it, Enter in the field the first.
+  form.parentElement.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const stops = [field, ...list.querySelectorAll("a")], at = stops.indexOf(document.activeElement);
+    if (!step || at < 0 || !stops[at + step]) return;
+    event.preventDefault();
+    stops[at + step].focus();
   });
   search();
   if (!field.value) field.focus();
