@@ -23,7 +23,7 @@ SCRIPT = "sections.js"
 NAMES = """alpha beta gamma delta epsilon varepsilon zeta eta theta lambda mu nu pi rho sigma tau phi omega Omega Delta
 Sigma partial nabla infty top times cdot le leq ge geq ne neq to approx sum prod in pm ldots dots cdots odot cap cup mid"""
 SIGNS = dict(zip(NAMES.split(), "αβγδεεζηθλμνπρστφωΩΔΣ∂∇∞ᵀ×·≤≤≥≥≠≠→≈Σ∏∈±………⊙∩∪|", strict=True))
-SILENT = {"tfm-kicker", "hint", "solution"}  # the line above a title, and what a reader opens only as a last resort
+SILENT = {"tfm-kicker", "tfm-korean", "hint", "solution"}  # what is found elsewhere, or opened only as a last resort
 SPOKEN = "tanh log ln exp max min arg sin cos".split()
 ADDRESS = re.compile(r"https?://\S+ ?")  # nobody searches for addresses
 KOREAN = re.compile(r'<span class="ko" lang="ko">(.*?)</span>')
