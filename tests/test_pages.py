@@ -311,6 +311,7 @@ def test_korean_terms_are_in_the_font_that_the_book_serves(built_book: Path, sou
     assert words and not missing, (
         "take the glossary's syllables from Noto Sans CJK again (Debian: fonts-noto-cjk): pyftsubset NotoSansCJK-Regular.ttc "
         "--font-number=1 --flavor=woff --no-hinting --desubroutinize --layout-features= --text-file=chapters/glossary.md "
+        "--text=가나다라마바사아자차카타파하 "
         "--output-file=tfm_book/site/theme/fonts/noto-sans-kr-glossary.woff"
     )
 

@@ -13,14 +13,16 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 ENTRY = re.compile(r"^((?:[^\s:].*\n)+)  (?:.*\n  )*?.*\*Korean:\*\s*\[(.+?)\]\{\.ko\}", re.MULTILINE)
-INITIALS = "ㄱㄱㄴㄷㄷㄹㅁㅂㅂㅅㅅㅇㅈㅈㅊㅋㅌㅍㅎ"  # of a syllable's nineteen first consonants, the doubled ones with the single
+HEADS = (
+    "가가나다다라마바바사사아자자차카타파하"  # for a syllable's nineteen first consonants, the doubled with the single
+)
 
 
 def names(korean: str) -> Iterator[str]:
     """Yield the names in "가산 점수, 가산 어텐션" or "어텐션(주의)": what is in brackets is another name."""
     for part in re.split(r",\s*(?![^()]*\))", korean):
-        outer, _, inner = part.partition("(")
-        yield from (name.strip() for name in (outer, inner.rstrip(")")) if re.search(r"[가-힣]", name))
+        outer, _, inner = part.rstrip(")").partition("(") if part.endswith(")") else (part, "", "")
+        yield from (name.strip() for name in (outer, inner) if re.search(r"[가-힣]", name))
 
 
 def pairs(glossary: str) -> list[tuple[str, str]]:
@@ -34,9 +36,13 @@ def pairs(glossary: str) -> list[tuple[str, str]]:
 
 
 def initial(name: str) -> str:
-    """Return the consonant with which the first Korean syllable of `name` begins; a Latin name stands under A."""
+    """Return the syllable under which `name` stands in a dictionary, by its first consonant; A for a Latin name."""
     code = ord(name[0]) - 0xAC00
-    return INITIALS[code // 588] if 0 <= code < 11172 else "A"
+    return HEADS[code // 588] if 0 <= code < 11172 else "A"
+
+
+def _ko(text: str) -> str:
+    return f"[{text}]{{.ko}}"
 
 
 class KoreanTerms(SphinxDirective):
@@ -46,8 +52,8 @@ class KoreanTerms(SphinxDirective):
         text = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
         groups: dict[str, list[str]] = {}
         for name, term in pairs(text):
-            groups.setdefault(initial(name), []).append(f"[{name}]{{.ko}} {{term}}`{term}`")
-        lines = [line for letter, terms in groups.items() for line in (f"**{letter}** " + " · ".join(terms), "")]
+            groups.setdefault(initial(name), []).append(f"{_ko(name)} {{term}}`{term}`")
+        lines = [line for letter, terms in groups.items() for line in (f"**{_ko(letter)}** " + " · ".join(terms), "")]
         box = nodes.container(classes=["tfm-korean"])  # the search finds these names in the glossary itself
         self.state.nested_parse(StringList(lines, source=self.env.docname), self.content_offset, box)
         return [box]
