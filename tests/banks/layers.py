@@ -254,6 +254,59 @@ def layer_norm(X, gain, bias, eps):
 """,
     },
     "layers.feed-forward": {
+        "forbidden": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    first, second = torch.nn.Linear(*W_1.shape), torch.nn.Linear(*W_2.shape)
+    first.load_state_dict({"weight": W_1.T, "bias": b_1})
+    second.load_state_dict({"weight": W_2.T, "bias": b_2})
+    return second(first(X).relu()).detach()
+""",
+        "no tensor": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return ((X @ W_1 + b_1).relu() @ W_2 + b_2).tolist()
+""",
+        "random": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return F.dropout((X @ W_1 + b_1).relu(), 0.1) @ W_2 + b_2
+""",
+        "the hidden layer": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return (X @ W_1 + b_1).relu()
+""",
+        "the axes exchanged": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return torch.einsum("nf,fd->dn", (X @ W_1 + b_1).relu(), W_2) + b_2[:, None]
+""",
+        "one word": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    for x in X:
+        return (x @ W_1 + b_1).relu() @ W_2 + b_2
+""",
+        "a batch": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return ((X[None] @ W_1 + b_1).relu() @ W_2) + b_2
+""",
+        "a matrix lies on its side": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return (X @ W_1.T + b_1).relu() @ W_2.T + b_2
+""",
+        "a bias of another width": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return (X @ W_1 + b_2).relu() @ W_2 + b_1
+""",
+        "both biases forgotten": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return torch.stack([torch.relu(x @ W_1) @ W_2 for x in X])
+""",
+        "b_2 twice": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    return torch.addmm(b_2, torch.addmm(b_1, X, W_1).relu(), W_2) + b_2
+""",
+        "a softmax": """
+def feed_forward(X, W_1, b_1, W_2, b_2):
+    powers = torch.exp(X @ W_1 + b_1)
+    return powers / powers.sum(dim=1, keepdim=True) @ W_2 + b_2
+""",
         "no ReLU": """
 def feed_forward(X, W_1, b_1, W_2, b_2):
     hidden = torch.addmm(b_1, X, W_1)
@@ -315,6 +368,45 @@ def feed_forward(X, W_1, b_1, W_2, b_2):
 """,
     },
     "layers.encoder-layer": {
+        "random": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    for sub, norm in ((lambda Z: self_attend(Z, Z, Z), norms[0]), (feed_forward, norms[1])):
+        X = norm(X + F.dropout(sub(X), 0.1)) if order == "post" else X + F.dropout(sub(norm(X)), 0.1)
+    return X
+""",
+        "self_attend with too few arguments": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    for sub, norm in zip((self_attend, feed_forward), norms):
+        X = norm(X + sub(X)) if order == "post" else X + sub(norm(X))
+    return X
+""",
+        "no residual around self-attention": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    Z = X if order == "post" else norms[0](X)
+    X = self_attend(Z, Z, Z)
+    if order == "post":
+        X = norms[0](X)
+        return norms[1](X + feed_forward(X))
+    return X + feed_forward(norms[1](X))
+""",
+        "the feed-forward network reads the old norm": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    if order == "post":
+        for sub, norm in ((lambda Z: self_attend(Z, Z, Z), norms[0]), (feed_forward, norms[1])):
+            X = norm(X + sub(X))
+        return X
+    Z = norms[0](X)
+    return X + self_attend(Z, Z, Z) + feed_forward(Z)
+""",
+        "post runs on into pre": """
+def encoder_layer(X, self_attend, feed_forward, norms, order):
+    if order == "post":
+        X = norms[0](X + self_attend(X, X, X))
+        X = norms[1](X + feed_forward(X))
+    Z = norms[0](X)
+    X = X + self_attend(Z, Z, Z)
+    return X + feed_forward(norms[1](X))
+""",
         "the two orders swapped": """
 def encoder_layer(X, self_attend, feed_forward, norms, order):
     for sub, norm in ((lambda Z: self_attend(Z, Z, Z), norms[0]), (feed_forward, norms[1])):

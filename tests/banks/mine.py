@@ -216,6 +216,21 @@ WRONG = {
         "first layer only": _but(EINSUM, "return run(X, side, looks, i + 1)", """return norm(X, side + "_norm")"""),
         "probabilities": _but(FUSED, "return F.linear(Y, E)", "return (Y @ E.T).softmax(2)"),
         "no logits": _but(LIBRARY, " @ machine.E.mT", ""),
+        "random": _but(FUSED, "F.relu(linear", "F.dropout(linear"),
+        "last place only": _but(FUSED, "return F.linear(Y, E)", "return F.linear(Y, E)[:, -1]"),
+        "first sentence only": _but(EINSUM, "Y, E)", "Y, E)[:1]"),
+        "axes exchanged": _but(EINSUM, "bnd,vd->bnv", "bnd,vd->bvn"),
+        "a fixed number of layers": _but(
+            LIBRARY,
+            """sorted({int(name.split(".")[1]) for name in self.weights if name.startswith(side + ".")})""",
+            "range(6)",
+        ),
+        "depth from sorted names": _but(
+            FUSED,
+            """1 + max(int(name.split(".")[1]) for name in weights if name.startswith("encoder."))""",
+            """1 + int(sorted(name for name in weights if name.startswith("encoder."))[-1].split(".")[1])""",
+        ),
+        "no ε": _but(FUSED, "eps=1e-5", "eps=1e-12"),
         "changes its input": _but(FUSED, "    n_layers =", "    E *= 1.0000001\n    n_layers ="),
         "forbidden": """
 def logits(weights, src_ids, tgt_ids, n_heads):
@@ -226,5 +241,73 @@ def logits(weights, src_ids, tgt_ids, n_heads):
     model.load_state_dict(weights)
     return model.eval()(src_ids, tgt_ids)
 """,
+    }
+}
+
+ALSO_WRONG = {
+    "mine.from-weights": {
+        "no residual around the encoder's self-attention": [_but(FUSED, "X = X + attention(sub", "X = attention(sub")],
+        "no residual around the encoder's feed-forward network": [_but(FUSED, "X = X + network(", "X = network(")],
+        "no residual around the cross-attention": [
+            _but(
+                LOOPS,
+                """Y = around(at + ".residuals.1", Y, lambda Z:""",
+                """Y = (lambda s: s(norm(at + ".residuals.1.norm", Y)))(lambda Z:""",
+            )
+        ],
+        "no residual around the decoder's feed-forward network": [_but(FUSED, "Y = Y + network(", "Y = network(")],
+        "no residual": [
+            _but(LOOPS, "return X + sublayer(", "return sublayer("),
+            _but(EINSUM, "X = X + look(", "X = look("),
+        ],
+        "post-norm": [
+            _but(LOOPS, """X + sublayer(norm(name + ".norm", X))""", """norm(name + ".norm", X + sublayer(X))"""),
+        ],
+        "normed residual": [_but(EINSUM, "X = X + look(Z,", "X = Z + look(Z,")],
+        "residuals.1 for the decoder's network": [_but(FUSED, "residuals.2.norm", "residuals.1.norm")],
+        "one norm a layer": [_but(EINSUM, "residuals.{k}.norm", "residuals.0.norm")],
+        "encoder_norm twice": [_but(LOOPS, """norm("decoder_norm", Y)""", """norm("encoder_norm", Y)""")],
+        "causal mask too strict": [_but(LOOPS, "-math.inf).triu(1)", "-1e9).triu(0)")],
+        "causal mask too generous": [_but(EINSUM, ".tril()", ".tril(1)")],
+        "causal mask transposed": [_but(EINSUM, ".tril()", ".triu()")],
+        "masked after the softmax": [
+            _but(EINSUM, "* hidden\n", "\n").replace(
+                "e / e.sum(-1, keepdim=True)", "e / e.sum(-1, keepdim=True) * hidden"
+            )
+        ],
+        "padding mask inverted": [_but(FUSED, "src_ids.ne(0)", "src_ids.eq(0)")],
+        "positions from 1": [_but(LOOPS, "for k in range(len(ids))", "for k in range(1, len(ids) + 1)")],
+        "sine and cosine exchanged": [_but(LOOPS, "(math.sin, math.cos)", "(math.cos, math.sin)")],
+        "base 1000": [_but(FUSED, "10000.0", "1000.0")],
+        "frequencies grow": [_but(LOOPS, "10000 ** (-2 * i / d)", "10000 ** (2 * i / d)")],
+        "no ReLU": [_but(LIBRARY, ", Z).relu()", ", Z)")],
+        "W_O forgotten": [
+            _but(EINSUM, """return mapped(found.flatten(2), name + ".W_O")""", "return found.flatten(2)")
+        ],
+        "one head": [
+            _but(LOOPS, "heads = []", "heads, n_heads = [], 1").replace(
+                "def attend(name, X, M, causal=False)", "def attend(name, X, M, causal=False, n_heads=1)"
+            )
+        ],
+        "scores divided by d_k": [_but(LOOPS, "math.sqrt(d // n_heads)", "(d // n_heads)")],
+        "ε too small": [_but(EINSUM, "1e-5", "1e-6")],
+        "ε outside the root": [_but(LOOPS, "torch.sqrt(var + 1e-5)", "(torch.sqrt(var) + 1e-5)")],
+        "n − 1 in the variance": [_but(LOOPS, "unbiased=False", "unbiased=True")],
+        "log-probabilities": [_but(FUSED, "return F.linear(Y, E)", "return F.linear(Y, E).log_softmax(2)")],
+        "layer 0 in every layer": [
+            _but(EINSUM, """Z, f"{side}.{i}.")""", """Z, f"{side}.0.")""").replace(
+                'norm(X, f"{side}.{i}.res', 'norm(X, f"{side}.0.res'
+            )
+        ],
+        "forbidden": [
+            _but(
+                FUSED,
+                """    return F.linear(X, p["weight"], p["bias"])""",
+                """    layer = torch.nn.Linear(*p["weight"].T.shape)
+    layer.load_state_dict(p)
+    return layer.requires_grad_(False)(X)""",
+            ),
+            _but(FUSED, "F.embedding(ids, E)", "torch.nn.Embedding.from_pretrained(E)(ids)"),
+        ],
     }
 }
