@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,10 @@ def part(name: str) -> Any:
     kept = store.read()["answers"].get(found.exercise)
     if kept is None:
         raise AttributeError(f"{name} is not written yet. {_remedy(found)}")
-    return compiled(found.exercise, kept["source"], kept["names"])[found.index]
+    function = compiled(found.exercise, kept["source"], kept["names"])[found.index]
+    with suppress(AttributeError):  # a notebook may use the part under any name
+        function.__tfm_part__ = name
+    return function
 
 
 def written() -> list[str]:

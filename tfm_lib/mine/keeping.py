@@ -9,16 +9,27 @@ import inspect
 import linecache
 import math
 import os
+import site
 import sys
+import sysconfig
 import textwrap
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from tfm_lib.checks.judge import Exercise, judged
-import tfm_lib.mine.store as store  # noqa: PLR0402 (the package imports this module)
+import tfm_lib.mine.active as plugging
+import tfm_lib.mine.store as store  # noqa: PLR0402
 from tfm_lib.mine.store import NotKept
 
+_OURS = Path(__file__).resolve().parents[1]
+_PLACES = {
+    Path(place)
+    for name, place in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+}
+_PLACES |= {Path(place) for place in (*site.getsitepackages(), site.getusersitepackages())}
 PLAIN = (int, float, complex, bool, str, bytes, type(None), type(...))
 
 
@@ -48,8 +59,13 @@ def _is_on() -> bool:
 
 
 def _keep(exercise: Exercise, answers: Sequence[Any]) -> str:
+    if plugging.is_active():
+        raise NotKept(
+            "inside mine.plugged_in() the library itself runs with your parts. Check it again outside the block."
+        )
     source, names = collected(answers)
-    judge_again(exercise, source, names)
+    with store.without(exercise.id):
+        judge_again(exercise, source, names)
     aside = store.change(lambda stored: stored["answers"].update({exercise.id: store.entry(source, names)}))
     return " ".join(filter(None, (f"Kept as {access(exercise.id)}.", _progress(exercise.id), aside)))
 
@@ -87,7 +103,7 @@ def compiled(id: str, source: str, names: Sequence[str]) -> list[Any]:
     try:
         exec(compile(source, filename, "exec", dont_inherit=True), namespace)  # noqa: S102 (the reader's own answer)
         return [namespace[name] for name in names]
-    except Exception as error:  # noqa: BLE001 (whatever the reader's code raises is told)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever the reader's code raises is told)
         raise NotKept(f"the source of {id} cannot run by itself ({type(error).__name__}: {error}).") from None
 
 
@@ -143,6 +159,8 @@ class _Gathered:
             return
         self.known[name] = value
         if isinstance(value, ModuleType):
+            if not _is_installed(value):
+                raise NotKept(f"it uses `{name}`, a file beside your notebook. Copy what it needs into a cell.")
             self.imports.add(_import_of_module(name, value))
         elif _is_plain(value):
             self.constants.append(f"{name} = {_literal(value)}")
@@ -226,6 +244,18 @@ def _literal(value: Any) -> str:
     return "..." if value is ... else repr(value)
 
 
+def _is_installed(module: Any) -> bool:
+    """Whether a later notebook finds `module` too: it comes with Python or is installed, and is no notebook."""
+    name, file = getattr(module, "__name__", ""), getattr(module, "__file__", None)
+    if name in ("__main__", "__mp_main__") or getattr(module, "__dict__", {}).get("__name__") == "__main__":
+        return False
+    return (
+        file is None
+        or Path(file).resolve().is_relative_to(_OURS)
+        or any(place in Path(file).parents for place in _PLACES)
+    )
+
+
 def _import_of_module(name: str, module: ModuleType) -> str:
     full = module.__name__
     if full == name:
@@ -241,7 +271,10 @@ def _import_of(name: str, value: Any) -> str:
     def rank(module: str) -> tuple:
         return module.partition(".")[0] != package, f".{module}".count("._"), len(module)
 
-    for module in sorted(sys.modules.keys() - {"__main__"}, key=rank):
+    module_of = str(getattr(value, "__module__", None))
+    if module_of.startswith("mine ") and (part := getattr(value, "__tfm_part__", "")):
+        return f"from tfm_lib.mine import {part}" + (f" as {name}" if part != name else "")
+    for module in sorted(filter(lambda name: _is_installed(sys.modules[name]), list(sys.modules)), key=rank):
         for original in dict.fromkeys((getattr(value, "__name__", name), name)):
             if getattr(sys.modules[module], "__dict__", {}).get(original) is value:
                 return f"from {module} import {original}" + (f" as {name}" if original != name else "")

@@ -11,6 +11,11 @@ from functools import partial, wraps
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+import torch
+from torch import Tensor
+
+import tfm_lib.mine.active as active  # noqa: PLR0402
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.catalogue import PARTS, Part, find
 
@@ -47,6 +52,7 @@ def plugged_in(*names: str, instead: Mapping[str, Callable[..., Any]] | None = N
     kept = [each.__globals__ for each in own if each.__globals__.get("__name__", "").startswith("mine ")]
     plugged = Plugged(tuple(functions))
     undo: list[Callable[[], None]] = []
+    active.enter()
     try:
         for part in chosen:
             _plug(part, functions[part.name], plugged, undo, kept)
@@ -54,6 +60,7 @@ def plugged_in(*names: str, instead: Mapping[str, Callable[..., Any]] | None = N
     finally:
         for restore in reversed(undo):
             restore()
+        active.leave()
 
 
 def _plug(
@@ -65,7 +72,7 @@ def _plug(
         plugged.calls[part.name] += 1
         running.append(True)
         try:
-            return function(*args)
+            return _as_library(function(*args), args)
         finally:
             running.pop()
 
@@ -81,6 +88,16 @@ def _plug(
         else:
             undo.append(partial(_replace, above, below, kept))
             _replace(below, above, kept, but=("tfm_lib.checks", "tfm_lib.mine"))
+
+
+def _as_library(result: Any, args: tuple) -> Any:
+    """`result` as the library's tensors are: an array or lists of numbers as a tensor, in the precision of `args`."""
+    if isinstance(result, np.ndarray) or (isinstance(result, list) and result and isinstance(result[0], list)):
+        result = torch.as_tensor(result)
+    if not isinstance(result, Tensor) or not result.is_floating_point():
+        return result
+    given = (each.dtype for each in args if isinstance(each, Tensor) and each.is_floating_point())
+    return result.to(next(given, torch.get_default_dtype()))
 
 
 def _unless(running: list[bool], above: Any, below: Any) -> Any:

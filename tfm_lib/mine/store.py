@@ -21,6 +21,7 @@ except ModuleNotFoundError:  # Windows has none; two kernels that write at the s
     fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
+_hidden: list[str] = []  # exercises whose kept answer is not seen, while a new one is tried by itself
 WAIT = 2.0  # seconds for another kernel to finish its writing
 
 
@@ -68,6 +69,8 @@ def read() -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise NotKept(f"{path()} cannot be read: {getattr(error, 'strerror', '') or error}.") from None
     stored = parsed(text)
+    if stored is not None and _hidden:
+        stored["answers"] = {id: each for id, each in stored["answers"].items() if id not in _hidden}
     if stored is None:
         raise Damaged(
             f"{path()} is damaged, so your answers cannot be read. Mend or rename it; the next answer to be kept renames it."
@@ -79,7 +82,8 @@ def parsed(text: str) -> dict[str, Any] | None:
     """The store that `text` holds; None if it is damaged. One of a newer version raises NotKept."""
     try:
         stored = json.loads(text)
-    except ValueError:
+        json.dumps(stored, ensure_ascii=False).encode()  # half a surrogate pair cannot be written again
+    except (ValueError, RecursionError):
         return None
     if not isinstance(stored, dict) or not isinstance(stored.get("version"), int):
         return None
@@ -87,14 +91,28 @@ def parsed(text: str) -> dict[str, Any] | None:
         raise NotKept("The file was written by a newer version of this library. Update the library to use it.")
     stored.setdefault("keep", True)
     answers = stored.get("answers")
-    return stored if isinstance(answers, dict) and all(map(_is_answer, answers.values())) else None
+    if not isinstance(answers, dict) or not all(map(_is_answer, answers.values())):
+        return None
+    return stored if all(id.isprintable() for id in answers) else None
 
 
 def _is_answer(entry: Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("source"), str):
         return False
-    names = entry.get("names")
+    names, day = entry.get("names"), entry.setdefault("date", "an unknown day")
+    if not isinstance(day, str) or not day.isprintable():
+        return False
     return isinstance(names, list) and bool(names) and all(isinstance(name, str) for name in names)
+
+
+@contextmanager
+def without(id: str) -> Iterator[None]:
+    """The kept answer to exercise `id` is not seen while the block runs, so that a new one can't rest on it."""
+    _hidden.append(id)
+    try:
+        yield
+    finally:
+        _hidden.remove(id)
 
 
 def change(how: Callable[[dict[str, Any]], None]) -> str:
@@ -102,6 +120,7 @@ def change(how: Callable[[dict[str, Any]], None]) -> str:
     folder().mkdir(parents=True, exist_ok=True)
     with _locked():
         aside = _put_aside()
+        assert not _hidden, "what is hidden would be lost"
         stored = read()
         how(stored)
         beside = path().with_name(f"mine.json.{os.getpid()}")

@@ -20,7 +20,8 @@ from tfm_lib._trace import trace
 from tfm_lib.checks.judge import Exercise, find as find_exercise, judged
 from tfm_lib.checks.watching import Endless, can_interrupt, clip, within
 from tfm_lib.engine.translator import Translator
-import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
+import tfm_lib.mine.active as active  # noqa: PLR0402 (the package imports this module)
+import tfm_lib.mine.answers as answers  # noqa: PLR0402
 from tfm_lib.mine.catalogue import PARTS, Part
 from tfm_lib.mine.plugging import plugged_in
 from tfm_lib.mine.store import NotKept
@@ -105,13 +106,19 @@ def translate(
     with the book unless a `translator` is given; with `beam` = 1 it writes greedily. Errors of the reader's parts are
     reported, not raised.
     """
-    translator = translator or shipped()
+    if active.is_active():
+        raise RuntimeError(
+            "mine.translate compares the library with your parts, and inside mine.plugged_in() both are yours. "
+            "Call it outside the block; inside, use a Translator."
+        )
+    known = translator or shipped()
+    translator = _copy(known)
     tokenizer = translator.tokenizer
     (ids,) = translator.search([sentence], beam)
     library = tokenizer.decode(ids, tokenizer.unknown(sentence))
     src, tgt = translator.ids(sentence), torch.tensor([[tokenizer.bos_id, *ids]])
-    compute = lambda: _outputs(translator, src, tgt)  # noqa: E731 (a name for what is run several times)
-    write = lambda: translator.translate([sentence], beam)[0]  # noqa: E731
+    compute = lambda: _outputs(_copy(known), src, tgt)  # noqa: E731 (a part may write into the weights)
+    write = lambda: _copy(known).translate([sentence], beam)[0]  # noqa: E731
     with plugged_in(*names, instead=instead) as plugged:
         yours, _ = _attempted(write)
     functions = {name: (instead or {}).get(name) or answers.part(name) for name in plugged.names}
@@ -139,6 +146,11 @@ def shipped() -> Translator:
     return Translator.shipped()
 
 
+def _copy(translator: Translator) -> Translator:
+    """The translator with weights of its own, so that a part that writes into them spoils nothing."""
+    return Translator(deepcopy(translator.model), translator.tokenizer, translator.about)
+
+
 def written_within(
     seconds: float, sentence: str, instead: Mapping[str, Callable[..., Any]] | None = None, beam: int = 4
 ) -> str:
@@ -147,8 +159,7 @@ def written_within(
     Raises what a part raises, and Endless after `seconds`. A copy of the model translates, so that a part that writes
     into the weights spoils nothing. One thread is enough: for tensors this small, several spend their time waiting.
     """
-    known, threads = shipped(), torch.get_num_threads()
-    translator = Translator(deepcopy(known.model), known.tokenizer, known.about)
+    translator, threads = _copy(shipped()), torch.get_num_threads()
     plugged = plugged_in(instead=instead) if instead or answers.written() else nullcontext()
     torch.set_num_threads(1)
     try:
@@ -170,7 +181,7 @@ def with_bug(exercise: Exercise, given: Sequence[Any], seconds: float = 1.5) -> 
     instead = {part.name: given[part.index] for part in parts}
     try:
         written = written_within(seconds, SENTENCE, instead, beam=parts[0].beam)
-    except (Exception, Endless):  # noqa: BLE001 (the check has told what is wrong)
+    except (Exception, SystemExit, Endless):  # noqa: BLE001 (the check has told what is wrong)
         return ""
     if written == TRANSLATION:
         return (
@@ -190,7 +201,7 @@ def _attempted(work: Callable[[], Any]) -> tuple[Any, str]:
     """What `work` returns, and "" ; or None, and the error in words."""
     try:
         return work(), ""
-    except Exception as error:  # noqa: BLE001 (whatever the reader's function raises is told)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever the reader's function raises is told)
         return None, f"the machine stops with {type(error).__name__}: {clip(str(error)).rstrip('.')}."
 
 
