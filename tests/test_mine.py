@@ -24,6 +24,7 @@ from tfm_lib.mine import store
 from tfm_lib.mine.catalogue import PARTS, _each
 from tfm_lib.mine.keeping import access, collected, compiled
 from tfm_lib.mine.plugging import plugged_in
+from tfm_lib.positional import sinusoidal_encoding
 
 ROOT = Path(__file__).parents[1]
 SETUP = (
@@ -125,6 +126,96 @@ def test_a_decorated_answer_may_be_used_by_another_one(shell):
     shell("def second(n):\n    return first(n) + 1\n")
     text, names = collected(shell("[first, second]"))
     assert names == ["first", "second"] and text.count("@torch.no_grad()\ndef first") == 1
+
+
+def test_a_notebook_is_no_module_under_its_second_name_either(shell, place, monkeypatch):
+    """Multiprocessing knows the notebook as __mp_main__."""
+    monkeypatch.setitem(sys.modules, "__mp_main__", sys.modules["__main__"])
+    shell("offsets = [0]")
+    verdict = solve(shell, "masking.triangle", TRIANGLE.replace("arange(n)", "arange(n) + offsets[0]"))
+    assert "it uses `offsets`, a list of your notebook" in verdict.kept and not place.exists()
+
+
+def test_a_file_beside_the_notebook_is_not_imported(shell, tmp_path, monkeypatch):
+    (tmp_path / "beside.py").write_text("import torch\n\ndef tri(n):\n    return torch.ones(n, n).tril().bool()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    shell("import beside")
+    verdict = solve(shell, "masking.leak-test", right("masking.leak-test") + "\n\nhere = 1\n")
+    assert verdict.kept.startswith("Kept")
+    verdict = solve(
+        shell, "masking.triangle", "def triangle(n):\n    beside\n    i = torch.arange(n)\n    return i[:, None] >= i"
+    )
+    assert "it uses `beside`, a file beside your notebook" in verdict.kept
+
+
+def test_an_answer_cannot_rest_on_itself_but_on_another_part(shell):
+    first = solve(shell, "masking.triangle", TRIANGLE)
+    assert first.kept.startswith("Kept")
+    shell("from tfm_lib import mine")
+    verdict = solve(shell, "masking.triangle", "def triangle(n):\n    return mine.causal_mask(n)")
+    assert "by itself, without your notebook, it does not pass" in verdict.kept
+    assert "arange" in mine.source("causal_mask")
+    assert solve(shell, "attention.all-queries").kept.startswith("Kept")
+    shell("look_up = mine.attention")
+    heads = "def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):\n    parts = zip(*((X @ W).chunk(n_heads, 1) for W in (W_Q, W_K, W_V)))\n"
+    text = f"{heads}    return torch.cat([look_up(*part)[0] for part in parts], 1) @ W_O"
+    assert solve(shell, "multihead.from-matrices", text).kept.startswith("Kept")
+    assert "from tfm_lib.mine import attention as look_up\n" in mine.source("multi_head")
+    X = torch.randn(3, 4)
+    assert mine.multi_head(X, *torch.randn(4, 4, 4), 2).shape == (3, 4)
+
+
+def test_inside_a_block_nothing_is_kept_or_compared(shell):
+    solve(shell, "masking.triangle", TRIANGLE)
+    with mine.plugged_in():
+        verdict = shell('check("masking.triangle", triangle)')
+        with pytest.raises(RuntimeError, match="both are yours"):
+            mine.translate("I saw a black cat.")
+    assert "inside mine.plugged_in()" in verdict.kept
+
+
+def test_an_answer_that_ends_the_program_ends_nothing(shell):
+    text = "def layer_norm(X, gain, bias, eps):\n    import sys; sys.exit(1)"
+    assert solve(shell, "layers.layer-norm", text).status == "refused"
+    compared = mine.translate("I saw a black cat.", instead={"layer_norm": lambda *given: sys.exit(1)})
+    assert compared.yours is None and "SystemExit" in repr(compared)
+
+
+def test_a_part_that_writes_into_the_weights_spoils_nothing():
+    def spoils(X, gain, bias, eps=1e-5):
+        gain.data.mul_(0.5)
+        return torch.nn.functional.layer_norm(X, X.shape[-1:], gain, bias, eps)
+
+    first = mine.translate("I saw a black cat.", instead={"layer_norm": spoils})
+    assert first.library == "J'ai vu un chat noir." and not first.equal
+    assert mine.translate("I saw a black cat.", instead={"causal_mask": masking.causal_mask}).equal
+
+
+def test_arrays_and_double_numbers_are_taken_as_the_library_s(small):
+    def table(n, d_model):
+        return sinusoidal_encoding(n, d_model).double().numpy()
+
+    def softmax(scores, mask=None):
+        return masking.masked_softmax(scores, mask).double()
+
+    ids = torch.tensor([[3, 4, 5]])
+    want = small(ids, ids)
+    with mine.plugged_in(instead={"sinusoidal_encoding": table}):
+        torch.testing.assert_close(small(ids, ids), want)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"version": 1, "answers": {"a\\u001b": {"source": "", "names": ["a"]}}}']
+)
+def test_a_file_that_cannot_be_shown_or_read_is_damaged(place, text):
+    assert store.parsed(text) is None
+
+
+def test_an_answer_without_a_day_is_listed(place):
+    place.mkdir(parents=True)
+    entry = {"source": TRIANGLE, "names": ["triangle"]}
+    (place / "mine.json").write_text(json.dumps({"version": 1, "answers": {"masking.triangle": entry}}))
+    assert "written on an unknown day" in repr(mine.parts())
 
 
 def test_a_lambda_with_a_name_is_kept(shell):
