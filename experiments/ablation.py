@@ -65,7 +65,7 @@ def report(whole: list[dict[str, Any]], without: list[dict[str, Any]], name: str
     return repr(said)
 
 
-def main() -> None:
+def write() -> None:
     torch.set_num_threads(1)
     whole = [trial("", seed, UPDATES) for seed in SEEDS]
     parts = [
@@ -77,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write()

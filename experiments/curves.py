@@ -129,7 +129,7 @@ def parameters(pool: dict[tuple[str, int], dict[str, list[float]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
+def write() -> None:
     torch.set_num_threads(1)
     pool = {(lacks, seed): curves(lacks, seed) for lacks in LACKS for seed in SEEDS}
     text = PROJECT.read_text(encoding="utf-8")
@@ -138,4 +138,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write()

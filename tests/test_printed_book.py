@@ -42,7 +42,7 @@ def test_its_outline_has_parts_chapters_and_sections(printed) -> None:
     assert (first, pieces, look_up) == ("The Transformer, taken apart", "The pieces", "To look up")
     assert inside[0] == "The machine"
     assert masking[0] == "Masking" and {"Intuition", "Exercises", "Summary"} <= set(masking[1])
-    assert glossary == ["Glossary"]
+    assert glossary == ["Glossary", ["From Korean to English"]]
     assert book.metadata.title == "The book" and book.page_mode == "/UseOutlines"
 
 

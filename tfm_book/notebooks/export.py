@@ -377,6 +377,9 @@ class _Exporter:
     def _make_bibliography(self, block: Block) -> str:
         return ""
 
+    def _make_korean_terms(self, block: Block) -> str:
+        return ""  # the glossary above says each of them
+
     # ── running text ──────────────────────────────────────────────────────
     def _inline(self, text: str) -> str:
         return convert(text, self._piece)
