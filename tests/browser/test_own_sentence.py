@@ -24,7 +24,7 @@ from tfm_lib.widgets.training import target, translator_smoothing
 from tfm_lib.widgets.transformer import follow
 
 SENTENCE, OTHER = "Where is the cat that ate my fish?", "He is late again."
-RECORDED, STAYS = "A recorded example.", "The recorded example stays."
+RECORDED, STAYS = ("A recorded example.", "A recording."), "The recorded example stays."
 
 
 @pytest.fixture(scope="module")
