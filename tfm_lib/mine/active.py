@@ -1,14 +1,19 @@
 """Whether the library runs with the reader's parts at this moment."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 _blocks: list[None] = []
 
 
-def enter() -> None:
+@contextmanager
+def block() -> Iterator[None]:
+    """While this runs, the library's parts are the reader's."""
     _blocks.append(None)
-
-
-def leave() -> None:
-    _blocks.pop()
+    try:
+        yield
+    finally:
+        _blocks.pop()
 
 
 def is_active() -> bool:

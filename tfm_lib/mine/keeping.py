@@ -20,7 +20,7 @@ from typing import Any
 
 from tfm_lib.checks.judge import Exercise, judged
 import tfm_lib.mine.active as plugging
-import tfm_lib.mine.store as store  # noqa: PLR0402
+import tfm_lib.mine.store as store  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.store import NotKept
 
 _OURS = Path(__file__).resolve().parents[1]
@@ -246,8 +246,8 @@ def _literal(value: Any) -> str:
 
 def _is_installed(module: Any) -> bool:
     """Whether a later notebook finds `module` too: it comes with Python or is installed, and is no notebook."""
-    name, file = getattr(module, "__name__", ""), getattr(module, "__file__", None)
-    if name in ("__main__", "__mp_main__") or getattr(module, "__dict__", {}).get("__name__") == "__main__":
+    file = getattr(module, "__file__", None)
+    if getattr(module, "__name__", "") == "__main__":  # which multiprocessing knows as __mp_main__ too
         return False
     return (
         file is None
@@ -274,8 +274,10 @@ def _import_of(name: str, value: Any) -> str:
     module_of = str(getattr(value, "__module__", None))
     if module_of.startswith("mine ") and (part := getattr(value, "__tfm_part__", "")):
         return f"from tfm_lib.mine import {part}" + (f" as {name}" if part != name else "")
-    for module in sorted(filter(lambda name: _is_installed(sys.modules[name]), list(sys.modules)), key=rank):
+    for module in sorted(sys.modules, key=rank):
         for original in dict.fromkeys((getattr(value, "__name__", name), name)):
-            if getattr(sys.modules[module], "__dict__", {}).get(original) is value:
+            if getattr(sys.modules[module], "__dict__", {}).get(original) is value and _is_installed(
+                sys.modules[module]
+            ):
                 return f"from {module} import {original}" + (f" as {name}" if original != name else "")
     return ""

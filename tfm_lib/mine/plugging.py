@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import tfm_lib.mine.active as active  # noqa: PLR0402
+import tfm_lib.mine.active as active  # noqa: PLR0402 (the package imports this module)
 import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.catalogue import PARTS, Part, find
 
@@ -52,15 +52,14 @@ def plugged_in(*names: str, instead: Mapping[str, Callable[..., Any]] | None = N
     kept = [each.__globals__ for each in own if each.__globals__.get("__name__", "").startswith("mine ")]
     plugged = Plugged(tuple(functions))
     undo: list[Callable[[], None]] = []
-    active.enter()
     try:
-        for part in chosen:
-            _plug(part, functions[part.name], plugged, undo, kept)
-        yield plugged
+        with active.block():
+            for part in chosen:
+                _plug(part, functions[part.name], plugged, undo, kept)
+            yield plugged
     finally:
         for restore in reversed(undo):
             restore()
-        active.leave()
 
 
 def _plug(

@@ -21,7 +21,7 @@ from tfm_lib.checks.judge import Exercise, find as find_exercise, judged
 from tfm_lib.checks.watching import Endless, can_interrupt, clip, within
 from tfm_lib.engine.translator import Translator
 import tfm_lib.mine.active as active  # noqa: PLR0402 (the package imports this module)
-import tfm_lib.mine.answers as answers  # noqa: PLR0402
+import tfm_lib.mine.answers as answers  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.mine.catalogue import PARTS, Part
 from tfm_lib.mine.plugging import plugged_in
 from tfm_lib.mine.store import NotKept
@@ -111,14 +111,13 @@ def translate(
             "mine.translate compares the library with your parts, and inside mine.plugged_in() both are yours. "
             "Call it outside the block; inside, use a Translator."
         )
-    known = translator or shipped()
-    translator = _copy(known)
+    translator = translator or shipped()
     tokenizer = translator.tokenizer
     (ids,) = translator.search([sentence], beam)
     library = tokenizer.decode(ids, tokenizer.unknown(sentence))
     src, tgt = translator.ids(sentence), torch.tensor([[tokenizer.bos_id, *ids]])
-    compute = lambda: _outputs(_copy(known), src, tgt)  # noqa: E731 (a part may write into the weights)
-    write = lambda: _copy(known).translate([sentence], beam)[0]  # noqa: E731
+    compute = lambda: _outputs(_copy(translator), src, tgt)  # noqa: E731 (a part may write into the weights)
+    write = lambda: _copy(translator).translate([sentence], beam)[0]  # noqa: E731
     with plugged_in(*names, instead=instead) as plugged:
         yours, _ = _attempted(write)
     functions = {name: (instead or {}).get(name) or answers.part(name) for name in plugged.names}
