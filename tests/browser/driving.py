@@ -77,7 +77,7 @@ LOOK = """async (box) => {
   const tell = (node) => {
     if (node.nodeType === Node.TEXT_NODE) return void lines.push(node.data);
     if (node.hidden || node.matches(".tfm-ring")) return;
-    const attributes = [...node.attributes].filter(({ name, value }) => !["tabindex", "data-lm-suppress-shortcuts"].includes(name) && !(name === "style" && !value)).map(({ name, value }) => `${name}="${value}"`);
+    const attributes = [...node.attributes].filter(({ name, value }) => !["tabindex", "data-lm-suppress-shortcuts"].includes(name) && !(name === "style" && !value)).map(({ name, value }) => `${name}="${name === "style" ? node.style.cssText : value}"`);
     lines.push(`<${node.localName} ${attributes.sort().join(" ")}>`.replace(/tfm-([a-z]+)-\\d+/g, "tfm-$1")); // ids are counted, not seen
     node.childNodes.forEach(tell);
   };
