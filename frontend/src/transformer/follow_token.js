@@ -163,7 +163,7 @@ function render({ model, el }) {
     play.upTo(stages.length - 1, step);
     fill(stages, step, ui.get(source ? "src_tokens" : "tgt_tokens"), i);
     const row = weightsOf(stage, i, ui.get("head"));
-    head.enable(row.length > 0);
+    head.enable(row.filter((weight) => weight > 0).length > 1); // a word that sees itself alone gets 1 from every head
     const chosen = number() - 1;
     const vector = stage.vectors[i];
     const added = stage.added[i];
