@@ -23,6 +23,7 @@ WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 740}
 FIRST_WIDE, FIRST_PHONE, MINUTES = 1.5, 2.0, 25.0
 WORDS, LINES = 170, 10  # a minute
+UNMOVED = ("chapters/mine",)  # pages without a widget: there learners move their own machine, in a notebook
 
 MEASURE = """() => {
   const article = document.querySelector('article');
@@ -110,8 +111,9 @@ def measure(root: Path) -> Iterator[Row]:
     with served_book(root) as (browser, address):
         for name in chapters(root):
             found = rhythm(browser, address, name)
-            yield Row(f"{name}: first widget, screens", found.first, FIRST_WIDE, "", 2)
-            yield Row(f"{name}: first widget, screens of a phone", found.first_phone, FIRST_PHONE, "", 2)
+            if name not in UNMOVED:
+                yield Row(f"{name}: first widget, screens", found.first, FIRST_WIDE, "", 2)
+                yield Row(f"{name}: first widget, screens of a phone", found.first_phone, FIRST_PHONE, "", 2)
             yield Row(f"{name}: main path", found.minutes, MINUTES, "min")
 
 
