@@ -278,6 +278,27 @@ def test_a_dataclass_is_kept(shell):
     assert solve(shell, "masking.triangle", text).kept.startswith("Kept as mine.causal_mask. 1 of 24 parts")
 
 
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        (
+            "@dataclass\nclass Size:\n    n: int",
+            "def triangle(n):\n    i = torch.arange(Size(n).n)\n    return i[:, None] >= i",
+        ),
+        (
+            "class Size(NamedTuple):\n    n: int",
+            "def triangle(n):\n    i = torch.arange(Size(n).n)\n    return i[:, None] >= i",
+        ),
+        ("count: Callable = lambda n: torch.arange(n)", "def triangle(n):\n    return count(n)[:, None] >= count(n)"),
+    ],
+)
+def test_classes_without_methods_and_annotated_lambdas_are_kept(shell, before, text):
+    shell("from collections.abc import Callable\nfrom dataclasses import dataclass\nfrom typing import NamedTuple")
+    shell(before.replace("n: int", "other: int"))  # an earlier cell, corrected since
+    shell(before)
+    assert solve(shell, "masking.triangle", text).kept.startswith("Kept as mine.causal_mask. 1 of 24 parts")
+
+
 def test_nothing_is_kept_where_the_reader_or_the_book_says_so(shell, place, monkeypatch):
     for name, value in (("TFM_BOOK", "1"), ("TFM_MINE", "off")):
         with monkeypatch.context() as patch:
@@ -324,6 +345,19 @@ def test_a_folder_that_cannot_be_written_costs_a_sentence(shell, place):
     place.write_text("a file")
     verdict = solve(shell, "masking.triangle", TRIANGLE)
     assert verdict.passed and verdict.kept.startswith("This answer is not kept: ")
+    with pytest.raises(store.NotKept, match="cannot be written: "):
+        mine.keep(False)
+
+
+def test_a_linked_file_stays_a_link_and_a_killed_writing_leaves_nothing(shell, place, tmp_path):
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text('{"version": 1, "answers": {}}')
+    place.mkdir()
+    (place / "mine.json").symlink_to(elsewhere)
+    (tmp_path / "elsewhere.json.new").write_text('{"version": 1, "ans')  # half of a writing that was killed
+    solve(shell, "masking.triangle", TRIANGLE)
+    assert (place / "mine.json").is_symlink() and "masking.triangle" in json.loads(elsewhere.read_text())["answers"]
+    assert sorted(path.name for path in tmp_path.glob("elsewhere*")) == ["elsewhere.json"]
 
 
 @pytest.mark.parametrize(
@@ -688,6 +722,33 @@ def test_a_broken_part_is_named(shell, shipped, name):
     assert not found and [cause.part for cause in found.causes] == [name]
     assert place in found.causes[0].differs and reason in found.causes[0].reason
     assert found.calls[name] > 0 and f"{name}: " in repr(found) and f"{name}: " in found._repr_html_()
+
+
+BLIND = {
+    "masked_softmax": lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(-1).detach(),
+    "layer_norm": lambda X, gain, bias, eps: torch.nn.functional.layer_norm(X, X.shape[-1:], gain.data, bias, eps),
+    "feed_forward": lambda X, W_1, b_1, W_2, b_2: ((X @ W_1 + b_1).relu() @ W_2 + b_2).numpy(force=True),
+}
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_a_part_that_translates_and_would_not_learn_is_named(shipped, name):
+    found = mine.translate("I saw a black cat.", instead={name: BLIND[name]}, translator=shipped)
+    assert not found and found.library == found.yours and [cause.part for cause in found.causes] == [name]
+    assert "no gradient reaches" in found.causes[0].differs and "inside the machine" in repr(found)
+    assert all(not weight.requires_grad or weight.grad is None for weight in shipped.model.parameters())
+
+
+def test_a_part_without_a_backward_pass_is_named(shipped):
+    def in_place(X, gain, bias, eps):
+        mean = X.mean(-1, keepdim=True)
+        spread = (X.var(-1, keepdim=True, correction=0) + eps).sqrt()
+        Y = (X - mean) / spread
+        spread += 0.0  # the backward pass needs it as it was
+        return Y * gain + bias
+
+    found = mine.translate("I saw a black cat.", instead={"layer_norm": in_place}, translator=shipped)
+    assert not found and "the backward pass stops with RuntimeError" in found.causes[0].differs
 
 
 def test_right_parts_translate_as_the_library_does(shell, shipped):

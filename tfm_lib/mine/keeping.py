@@ -191,7 +191,7 @@ class _Gathered:
 def _globals_of(code: CodeType) -> Iterator[str]:
     """The global names that the code of a definition reads, its decorators, defaults and inner functions included."""
     steps = list(dis.get_instructions(code))
-    stored = {"__name__", *(step.argval for step in steps if step.opname == "STORE_NAME")}
+    stored = {"__name__", "__annotations__", *(step.argval for step in steps if step.opname == "STORE_NAME")}
     for step in steps:
         if step.opname == "LOAD_GLOBAL" or (step.opname == "LOAD_NAME" and step.argval not in stored):
             yield step.argval
@@ -211,7 +211,26 @@ def _lines_of(value: Any, name: str) -> str:
             if _defines(node, inner, code.co_firstlineno):
                 lines = text.splitlines(keepends=True)[_first_line(node) - 1 : node.end_lineno]
                 return textwrap.dedent("".join(lines))
+    if isinstance(inner, type) and (text := _fields_of(inner)):
+        return text
     raise NotKept(f"the source of `{name}` cannot be found. Define it with `def` in a cell of its own.")
+
+
+def _fields_of(kind: type) -> str:
+    """The source of a class that has annotated fields and no method of its own; "" where no cell defines such a class.
+
+    Such a class doesn't know its cell. The last one counts, of those that define a class of this name and fields.
+    """
+    fields, found = list(vars(kind).get("__annotations__", ())), ""
+    for name in [name for name in linecache.cache if "ipykernel" in name or "ipython-input" in name]:
+        text = "".join(linecache.getlines(name))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
+                each = [part.target for part in node.body if isinstance(part, ast.AnnAssign)]
+                if fields and [target.id for target in each if isinstance(target, ast.Name)] == fields:
+                    lines = text.splitlines(keepends=True)[_first_line(node) - 1 : node.end_lineno]
+                    found = textwrap.dedent("".join(lines))
+    return found
 
 
 def _defines(node: Any, value: Any, line: int) -> bool:
@@ -223,8 +242,10 @@ def _defines(node: Any, value: Any, line: int) -> bool:
             and line in range(node.lineno, (node.end_lineno or 0) + 1)
         )
     if value.__name__ == "<lambda>":
-        single = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-        return single and isinstance(node.value, ast.Lambda) and node.lineno == line
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(node.value, ast.Lambda):
+            return False
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return len(targets) == 1 and isinstance(targets[0], ast.Name) and node.lineno == line
     return isinstance(node, ast.FunctionDef) and node.name == value.__name__ and _first_line(node) == line
 
 

@@ -116,16 +116,23 @@ def without(id: str) -> Iterator[None]:
 
 
 def change(how: Callable[[dict[str, Any]], None]) -> str:
-    """Apply `how` to what is stored, and write it; the sentence about a damaged file that was put aside, or ""."""
-    folder().mkdir(parents=True, exist_ok=True)
-    with _locked():
-        aside = _put_aside()
-        assert not _hidden, "what is hidden would be lost"
-        stored = read()
-        how(stored)
-        beside = path().with_name(f"mine.json.{os.getpid()}")
-        beside.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        os.replace(beside, path())
+    """Apply `how` to what is stored, and write it; the sentence about a damaged file that was put aside, or "".
+
+    Raises NotKept where nothing can be written.
+    """
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        with _locked():
+            aside = _put_aside()
+            assert not _hidden, "what is hidden would be lost"
+            stored = read()
+            how(stored)
+            file = path().resolve()  # a link stays one
+            beside = file.with_name(f"{file.name}.new")
+            beside.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            os.replace(beside, file)
+    except OSError as error:
+        raise NotKept(f"{path()} cannot be written: {error.strerror or error}.") from None
     return aside
 
 

@@ -14,6 +14,7 @@ from io import StringIO
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from tfm_lib._trace import trace
@@ -29,6 +30,8 @@ from tfm_lib.mine.store import NotKept
 # What a bug does is shown on a sentence that most bugs change.
 SENTENCE, TRANSLATION = "She does not like the cold water in winter.", "Elle n'aime pas l'eau froide en hiver."
 TOLERANCE = 1e-4  # two right ways to compute the same thing differ by far less
+SLOPE = 1e-2  # of the gradient's length: a right one differs by rounding, a wrong one by a factor
+NOISE = 1e-4  # of the longest gradient: what is shorter may be rounding alone, as that of a key's bias
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether the sentences are the same and no sub-layer's output differs by more than 10⁻⁴."""
+        """Whether the sentences and the gradients are the same, and every sub-layer's output to 10⁻⁴."""
         return self.library == self.yours and not self.causes
 
     def __bool__(self) -> bool:
@@ -67,7 +70,7 @@ class Comparison:
         if not self.calls:
             return ["None of your parts is plugged in, because none is written yet. mine.parts() lists them."]
         if self.equal:
-            said = ["The two translations are equal, and so is what every sub-layer computes (to 10⁻⁴)."]
+            said = ["The two translations are equal, and so are every sub-layer's output (to 10⁻⁴) and the gradients."]
         elif self.library == self.yours:
             said = ["The two translations are equal, but inside the machine something differs:"]
         elif self.yours is None:
@@ -120,14 +123,16 @@ def translate(
     write = lambda: _copy(translator).translate([sentence], beam)[0]  # noqa: E731
     with plugged_in(*names, instead=instead) as plugged:
         yours, _ = _attempted(write)
+    learn = lambda: _gradients(_copy(translator), src, tgt)  # noqa: E731
     functions = {name: (instead or {}).get(name) or answers.part(name) for name in plugged.names}
-    calls, right = plugged.calls.copy(), compute()
+    calls, right, slopes = plugged.calls.copy(), compute(), learn()
     causes = []
     for name, function in functions.items():
         with plugged_in(instead={name: function}) as alone:
             outputs, error = _attempted(compute)
-        calls.update(alone.calls)
-        if differs := error or _first_difference(right, outputs):
+            calls.update(alone.calls)
+            differs = error or _first_difference(right, outputs) or _wrong_gradient(slopes, learn)
+        if differs:
             causes.append(Cause(name, differs, _reason(name, functions)))
     if yours != library and not causes:
         for name, function in functions.items():
@@ -223,6 +228,43 @@ def _first_difference(right: Mapping[str, Tensor], ours: Mapping[str, Tensor]) -
     return ""
 
 
+def _gradients(translator: Translator, src: Tensor, tgt: Tensor) -> dict[str, Tensor | None]:
+    """The gradient of every parameter; the loss is the cross-entropy of each target token after the first."""
+    model = translator.model.requires_grad_(True)
+    with torch.enable_grad():
+        F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten()).backward()
+    return {name: parameter.grad for name, parameter in model.named_parameters()}
+
+
+def _wrong_gradient(right: Mapping[str, Tensor | None], learn: Callable[[], Mapping[str, Tensor | None]]) -> str:
+    """In words, the parameters that would learn nothing, or something else than with the library; "" if all learn alike."""
+    try:
+        ours = learn()
+    except Exception as error:  # noqa: BLE001 (an operation of the reader's may forbid a backward pass)
+        return (
+            "it translates like the library's, but it can't be trained: the backward pass stops with "
+            f"{type(error).__name__}: {clip(str(error)).rstrip('.')}."
+        )
+    longest = max(G.norm() for G in right.values() if G is not None)
+    learned = {name: G for name, G in right.items() if G is not None and G.norm() > NOISE * longest}
+    still, other = [], []
+    for name, G in learned.items():
+        mine = ours.get(name)
+        if mine is None or not mine.any():
+            still.append(name)
+        elif (G - mine).norm() > SLOPE * G.norm():
+            other.append(name)
+    if still:
+        which = f"{len(still)} of {len(learned)} parameter tensors, the first of them {still[0]}"
+        return (
+            f"it translates like the library's, but no gradient reaches {which}, so they wouldn't learn. "
+            "Look for .detach(), .data, .item(), .tolist(), torch.no_grad() or NumPy."
+        )
+    if other:
+        return f"it translates like the library's, but the gradient of {other[0]} differs, so it would learn something else."
+    return ""
+
+
 def _in_words(name: str) -> str:
     path = name.removesuffix("output").strip(".")
     if found := re.fullmatch(r"(encoder|decoder)\.(\d+)\.?(.*)", path):
@@ -241,7 +283,7 @@ def _reason(name: str, functions: Mapping[str, Callable[..., Any]]) -> str:
         return ""
     verdict = judged(exercise, given)
     if verdict.passed:
-        return f"Its check, {part.exercise}, accepts it: the cause is an input that the check does not try."
+        return f"Its check, {part.exercise}, accepts it: the cause is something that the check does not try."
     return f"Its check, {part.exercise}, says: {verdict.message}"
 
 
