@@ -278,6 +278,6 @@ def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(
         widget = card(Notebook(tomorrow), module)
         control = next(iter(widget.usable()))
         widget.reach(control)
-        assert any(widget.changed_by(*keys) for keys in widget.moves(control)), module
+        assert any(widget.changed_by(*keys) for keys in widget.moves(control)), (module, control)
     context.close()
     assert not errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -112,7 +113,7 @@ def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, libra
     said = [text.strip() for text in widget.box.locator(".tfm-outcome > *").all_inner_texts()]
     assert said == [whole, "broken:", "the same" if wanted == whole else wanted]
     if name == "causal":
-        assert said[2] == "the same" and "cache cannot see ahead" in widget.box.inner_text()
+        assert said[2] == "the same" and "leaves nothing to hide" in widget.box.inner_text()
     widget.box.locator(f'[data-part="{name}"]').click()
     assert written(widget) == whole
 
@@ -392,7 +393,7 @@ def test_a_text_without_a_blank_is_drawn_in_a_few_thousand_pieces(visit, built_b
     widget.box.locator('[data-control="by"]').select_option("greedily")
     widget.box.locator('[data-control="sentence"]').fill("anticonstitutionally" * 15)
     widget.look()
-    assert "The map shows 30 words at most" in widget.box.inner_text()
+    assert "The map shows 30 words around the chosen one" in widget.box.inner_text()
     assert widget.box.locator("*").count() < 8000
     words = widget.box.locator('[data-control="written"] [role="radio"]')
     words.last.click()
@@ -480,5 +481,6 @@ def test_the_scripts_hold_the_shipped_bytes(built_book: Path) -> None:
 @pytest.mark.long
 def test_the_benchmark_of_the_translator_follows_its_interface(monkeypatch) -> None:
     monkeypatch.setattr(machine, "TIMES", 1)
-    rows = list(machine.measure(ROOT))
+    with ThreadPoolExecutor(1) as apart:  # the browser of the other tests holds this thread's event loop
+        rows = apart.submit(lambda: list(machine.measure(ROOT))).result()
     assert len(rows) == 5 and all(row.value > 0 for row in rows)

@@ -87,7 +87,7 @@ SAMPLES = {
     "sparsity": Sample(
         code="SparsityPatterns('a b c d e f g h')",
         change="pattern = 'full'",
-        says="64 of 64 pairs in a layer",
+        says="compares 64 of 64 pairs",
         states=[{"pattern": "hashing", "rounds": 3, "value": 2}, {"pattern": "strided", "size": 3, "causal": True}],
         still=sparsity_still,
         refused={
