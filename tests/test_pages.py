@@ -208,6 +208,15 @@ def test_formulas_are_there_before_any_script_runs(soups) -> None:
     assert soups["chapters/notation.html"].select(".katex .enclosing.q, .katex .q")
 
 
+def test_formulas_are_valid_where_a_browser_is_strict(soups) -> None:
+    """A subscript of two parts, for instance, which Firefox shows as an error: `\\max` there must be `\\text{max}`."""
+    parts = {"msub": 2, "msup": 2, "mfrac": 2, "mroot": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
+    for page, soup in soups.items():
+        for formula in soup.find_all([*parts]):
+            found = formula.find_all(True, recursive=False)
+            assert len(found) == parts[formula.name], f"{page}: {formula.find_parent('math').annotation.text}"
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_keeps_its_budget(built_book: Path, soups, page: str) -> None:
     name = f"{page}.html"

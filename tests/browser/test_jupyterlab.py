@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -276,8 +277,10 @@ def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(
     assert tomorrow.locator(".tfm-card").count() == len(SAMPLED)
     for module in SAMPLED:
         widget = card(Notebook(tomorrow), module)
-        control = next(iter(widget.usable()))
-        widget.reach(control)
-        assert any(widget.changed_by(*keys) for keys in widget.moves(control)), (module, control)
+        tried = []
+        for control in islice(widget.usable(), 3):  # the slider of a saved run that was cut short moves nothing
+            widget.reach(control)
+            tried += [widget.changed_by(*keys) for keys in widget.moves(control)]
+        assert any(tried), module
     context.close()
     assert not errors
