@@ -149,28 +149,6 @@ def growth(work, sizes, clock):
     return linear_regression(list(points), list(points.values())).slope
 """,
     },
-    "cost.batch": {
-        "formula": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return numbers // (n_layers * (n_heads * n**2 + 4 * n * d))
-""",
-        "adding sentences": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    layer = n_heads * n * n + 4 * n * d
-    batch = 0
-    while (batch + 1) * n_layers * layer <= numbers:
-        batch += 1
-    return batch
-""",
-        "floor": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return math.floor(numbers / (n_layers * (n_heads * n**2 + 4 * n * d)))
-""",
-        "tensor": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return torch.div(torch.tensor(numbers), n_layers * n * (n_heads * n + 4 * d), rounding_mode='floor')
-""",
-    },
     "cost.today": {
         "step by step": """
 def today(vocab, d, n_layers, n_heads, n_kv, d_ff):
@@ -345,25 +323,6 @@ def growth(work, sizes, clock):
             times.append(clock() - start)
         medians.append(np.median(times))
     return float(np.polyfit(np.log(sizes), np.log(medians), 1)[0])
-""",
-    },
-    "cost.batch": {
-        "at least one": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return max(1, numbers // (n_layers * (n_heads * n**2 + 4 * n * d)))
-""",
-        "one layer": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    each = n_heads * n**2 + 4 * n * d
-    return numbers // each
-""",
-        "weights of one head": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return numbers // (n_layers * (4 * n * d + n * n))
-""",
-        "rounded to the nearest": """
-def largest_batch(numbers, n, d, n_heads, n_layers):
-    return round(numbers / (n_layers * (4 * n * d + n_heads * n * n)))
 """,
     },
     "cost.today": {

@@ -91,37 +91,6 @@ def segment(word, merges):
     return pieces
 """,
     },
-    "data.waste": {
-        "tensors": """
-def waste(batches):
-    real = sum(torch.tensor(lengths).sum() for lengths in batches)
-    places = sum(len(lengths) * torch.tensor(lengths).max() for lengths in batches)
-    return 1 - real / places
-""",
-        "places counted one by one": """
-def waste(batches):
-    empty = total = 0
-    for lengths in batches:
-        for length in lengths:
-            empty += max(lengths) - length
-            total += max(lengths)
-    return empty / total
-""",
-        "two sums in one loop": """
-def waste(batches):
-    real, places = 0, 0
-    for b in batches:
-        real += sum(b)
-        places += max(b) * len(b)
-    return (places - real) / places
-""",
-        "weighted shares": """
-def waste(batches):
-    sizes = [max(b) * len(b) for b in batches]
-    shares = [1 - sum(b) / size for b, size in zip(batches, sizes)]
-    return sum(share * size for share, size in zip(shares, sizes)) / sum(sizes)
-""",
-    },
     "data.collate": {
         "one rectangle of <bos> … <eos>, by hand": """
 def collate(src, tgt):
@@ -339,32 +308,6 @@ def segment(word, merges):
                 i = j
                 break
     return pieces
-""",
-    },
-    "data.waste": {
-        "share of real tokens": """
-def waste(batches):
-    return sum(map(sum, batches)) / sum(len(lengths) * max(lengths) for lengths in batches)
-""",
-        "changes its input": """
-def waste(batches):
-    real = places = 0
-    for b in batches:
-        b.sort()
-        real += sum(b)
-        places += len(b) * b[-1]
-    return 1 - real / places
-""",
-        "mean of the shares": """
-def waste(batches):
-    shares = [1 - sum(b) / (max(b) * len(b)) for b in batches]
-    return sum(shares) / len(shares)
-""",
-        "padding over real tokens": """
-def waste(batches):
-    words = sum(sum(b) for b in batches)
-    places = sum(max(b) * len(b) for b in batches)
-    return (places - words) / words
 """,
     },
     "data.collate": {

@@ -141,35 +141,6 @@ def nucleus(p, top_p):
     return held / held.sum()
 """,
     },
-    "decoding.cached-step": {
-        "loops": """
-def cached_step(q, k, v, K, V):
-    keys = [*K, k]
-    values = [*V, v]
-    exps = [math.exp(sum(a * b for a, b in zip(q.tolist(), key.tolist())) / math.sqrt(len(q))) for key in keys]
-    output = sum(e / sum(exps) * value for e, value in zip(exps, values))
-    return output, torch.stack(keys), torch.stack(values)
-""",
-        "fused kernel": """
-def cached_step(q, k, v, K, V):
-    K = torch.vstack([K, k])
-    V = torch.vstack([V, v])
-    return F.scaled_dot_product_attention(q[None], K, V)[0], K, V
-""",
-        "einsum": """
-def cached_step(q, k, v, K, V):
-    K = torch.cat((K, k.unsqueeze(0)), dim=0)
-    V = torch.cat((V, v.unsqueeze(0)), dim=0)
-    scores = torch.einsum("d,td->t", q, K) * q.numel() ** -0.5
-    return torch.einsum("t,td->d", F.softmax(scores, dim=-1), V), K, V
-""",
-        "as a matrix of one row": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.vstack([K, k]), torch.vstack([V, v])
-    weights = torch.softmax(q.unsqueeze(0) @ K.transpose(0, 1) / K.shape[1] ** 0.5, dim=1)
-    return (weights @ V).squeeze(0), K, V
-""",
-    },
     "decoding.hide-again": {
         "sorted positions of each row": """
 def hide_again(ids, p, hidden, mask_id):
@@ -386,35 +357,6 @@ def nucleus(p, top_p):
     before = values.cumsum(0) - values
     values = values.masked_fill(before >= top_p, 0.0)
     return values / values.sum()
-""",
-    },
-    "decoding.cached-step": {
-        "not three": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    return (K @ q / math.sqrt(len(q))).softmax(dim=0) @ V
-""",
-        "changes its input": """
-def cached_step(q, k, v, K, V):
-    K, V = torch.cat([K, k[None]]), torch.cat([V, v[None]])
-    q /= math.sqrt(len(q))
-    return (K @ q).softmax(dim=0) @ V, K, V
-""",
-        "does not see itself": """
-def cached_step(q, k, v, K, V):
-    new_K = torch.cat([K, k[None]])
-    new_V = torch.cat([V, v[None]])
-    if len(K) == 0:
-        return v, new_K, new_V
-    weights = torch.softmax(K @ q / math.sqrt(len(q)), dim=0)
-    return weights @ V, new_K, new_V
-""",
-        "newest first": """
-def cached_step(q, k, v, K, V):
-    K = torch.vstack([k, K])
-    V = torch.vstack([v, V])
-    weights = torch.softmax(q @ K.T / math.sqrt(q.shape[-1]), dim=-1)
-    return weights @ V, K, V
 """,
     },
     "decoding.hide-again": {

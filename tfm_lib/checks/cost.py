@@ -510,55 +510,6 @@ def growth(student, expect):
     )  # fmt: skip
 
 
-# how many sentences fit
-
-
-def _batch(numbers: int, n: int, d: int, n_heads: int, n_layers: int) -> int:
-    return numbers // (n_layers * (n_heads * n**2 + 4 * n * d))
-
-
-def _fits(each: Callable[..., float], name: str, message: str) -> Slip:
-    return Slip(name, lambda numbers, *sizes: numbers // each(*sizes), message)
-
-
-BATCH_SLIPS = [
-    _fits(lambda n, d, h, L: L * (n**2 + 4 * n * d), "weights of one head", "The weights of one head are counted. Every head keeps n² of its own."),
-    _fits(lambda n, d, h, L: h * n**2 + 4 * n * d, "one layer", "This is one layer. Every layer keeps its own until the backward pass has come through."),
-    _fits(lambda n, d, h, L: L * h * n**2, "weights only", "Only the weights are counted. Queries, keys, values and the joined heads are kept too: 4nd."),
-    _fits(lambda n, d, h, L: L * 4 * n * d, "no weights", "The weights are missing: n² for each head. They are what grows fastest."),
-    _fits(lambda n, d, h, L: L * (h * n + 4 * n * d), "one weight a word", "You counted one weight a word. Each word has a weight for each of n words."),
-    _fits(lambda n, d, h, L: L * (h * n**2 + 3 * n * d), "three vectors a word", "Three vectors a word are counted. The joined heads, which W^O reads, are the fourth."),
-    _fits(lambda n, d, h, L: L * h * (n**2 + 4 * n * d), "every head as wide as the model", "Every head was given vectors of d numbers. The heads share them: 4nd for all heads together."),
-    _fits(lambda n, d, h, L: L * (h * n**2 + 4 * n * d) / n, "words, not sentences", "So many words fit. The text asks for sentences."),
-    _fits(lambda n, d, h, L: L * (h * n**2 + 4 * n * d) * 4, "numbers taken for bytes", "You divided by bytes. `numbers` counts numbers already."),
-    _fits(lambda n, d, h, L: L * (h * n * d + 4 * n * d), "weights as wide as the model", "A weight is one number for a query and a key. There are n² of them for each head, whatever d is."),
-    Slip("a sentence too many", lambda *a: _batch(*a) + 1, "That is one sentence too many: the last one does not fit as a whole. Round down."),
-    Slip("a sentence too many", lambda numbers, n, d, h, L: -(-numbers // (L * (h * n**2 + 4 * n * d))), "You rounded up, but the last sentence does not fit as a whole. Round down."),
-    Slip("at least one", lambda *a: max(1, _batch(*a)), "Where not even one sentence fits, the answer is 0. Yours is 1."),
-    Slip("rounded to the nearest", lambda numbers, n, d, h, L: round(numbers / (L * (h * n**2 + 4 * n * d))), "You rounded to the nearest whole number. More than half a sentence is not a whole one: round down."),
-    _fits(lambda n, d, h, L: L * (2 * h * n**2 + 4 * n * d), "scores kept too", "Scores and weights are both counted. The backward pass of the softmax needs the weights only, and so does the mean."),
-    _fits(lambda n, d, h, L: L * (h * n**2 + 5 * n * d), "input counted too", "Five vectors a word are counted. The formula counts what is kept beside the layer's input: four."),
-    _fits(lambda n, d, h, L: L * (h * n**2 + 4 * d**2), "matrices for vectors", "4d² are the parameters, which all sentences share. A sentence keeps what they make of it: 4nd."),
-    _fits(lambda n, d, h, L: L * (2 * n**2 * d + 4 * n * d**2), "multiplications for memory", "These are the multiplications. What is kept stands on the right of the formula."),
-    Slip("a part of a sentence", lambda numbers, n, d, h, L: numbers / (L * (h * n**2 + 4 * n * d)), "A part of a sentence is left over. How many whole ones fit?"),
-]  # fmt: skip
-
-
-@exercise("cost.batch", answer="largest_batch")
-def batch(student, expect):
-    sizes = list(zip(_sizes(4, 60, 120), _sizes(4, 20, 55), _sizes(4, 3, 9), _sizes(4, 2, 6)))
-    counts = _sizes(4, 12, 60)
-    # what is left over: little, nothing, nearly a sentence, and a little more than half of one
-    parts = (lambda each: each // 9, lambda each: 0, lambda each: each - 1, lambda each: each // 2 + 3)
-    each = [L * (h * n**2 + 4 * n * d) for n, d, h, L in sizes]
-    inputs = [(count * one + part(one), *size) for count, one, part, size in zip(counts, each, parts, sizes)]
-    inputs += [(each[0] - 1, *sizes[0]), (each[1] // 2, *sizes[1])]  # not even one sentence fits
-    expect.agrees(
-        student.largest_batch, _batch, inputs, "as many whole sentences as fit", BATCH_SLIPS, tolerance=1e-9,
-        describe="the sentences",
-    )  # fmt: skip
-
-
 # a model of today
 
 
