@@ -60,7 +60,6 @@ tests:  # there is a folder of this name
 
 site: book  ## build what a static host needs, into _build/html
 	@touch _build/html/.nojekyll
-	@$(PY) -c 'import json, tfm_lib; json.dump({"version": tfm_lib.__version__}, open("_build/html/version.json", "w"))'
 	@echo "The site is in _build/html. Its address follows from the repository's in _config.yml."
 
 serve: book  ## build, then show the book at http://localhost:8000

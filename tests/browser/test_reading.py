@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from benchmarks import rhythm
 from browser.driving import DESKTOP, PHONE, until
+from tfm_lib import __version__
 
 READ = "JSON.parse(localStorage.getItem('tfm-read') ?? '{}')"
 
@@ -152,3 +153,22 @@ def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
         if number < 6:
             stem = Path(onward.get_attribute("href")).stem
     assert stem == "transformer" and onward.count() == 0 and 80 <= sum(minutes) <= 90
+
+
+def test_a_page_says_when_its_site_has_a_newer_version(visit) -> None:
+    page = visit("chapters/notation")
+    assert page.locator(".tfm-version").inner_text() == f"Version {__version__} · What changed"
+    older, says = page.locator(".tfm-older"), []
+    page.route("**/version.json", lambda route: route.fulfill(json={"version": says[-1]}))
+    for newest, shown in (("0.0.9", False), (__version__, False), ("not a version", False), ("0.10.0", True)):
+        says.append(newest)
+        with page.expect_response("**/version.json"):
+            page.reload()
+        page.wait_for_timeout(100)
+        assert older.is_visible() == shown, newest
+    assert older.inner_text().startswith(f"You are reading version {__version__}. The newest is 0.10.0;")
+    page.get_by_role("link", name="What changed").click()
+    page.wait_for_url("**/chapters/changes.html")
+    assert page.get_by_role("heading", name=__version__).count() == 1
+    alone = visit("chapters/notation", at="file")  # asks nobody: `visit` would notice
+    assert not alone.locator(".tfm-older").is_visible()

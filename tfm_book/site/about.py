@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,13 @@ from tfm_book.notebooks.rasters import raster
 from tfm_book.notebooks.reading_order import teaser
 from tfm_book.site.assets import OURS, write
 from tfm_book.site.search import sections_of, words_of_formula
+from tfm_lib import __version__
 from tfm_lib.drawing.display import colours
 
 PICTURE = "share.png"
+NEWEST = "version.json"  # asks a page that was kept, or left open, whether its site has a newer version by now
 FIGURE = "chapters/figures/transformer.svg"
+CHANGES = "chapters/changes"
 LONG = 200  # characters of a description
 WIDE, HIGH = 1200, 630
 
@@ -104,6 +108,8 @@ def tell(
     if cff.is_file():
         year = re.search(r"\d{4}", str(app.config.copyright))
         context["tfm_cite"] = citation(_cited(cff, cff.stat().st_mtime), year[0] if year else "")
+    context["tfm_version"] = __version__
+    context["tfm_changes"] = context["pathto"](CHANGES) if CHANGES in app.env.found_docs else ""
     if doctree is None:
         return
     found = sections_of(doctree)
@@ -122,6 +128,13 @@ def draw(app: Sphinx) -> None:
         write(Path(app.outdir) / OURS / PICTURE, picture)
 
 
+def say_newest(app: Sphinx, error: Exception | None) -> None:
+    """Write the site's version where its pages look for it."""
+    if error is None and app.builder.format == "html":
+        write(Path(app.outdir) / NEWEST, json.dumps({"version": __version__}).encode())
+
+
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", draw)
+    app.connect("build-finished", say_newest)
     app.connect("html-page-context", tell, priority=930)

@@ -192,6 +192,23 @@
   document.fonts?.ready.then(reach);
 
   // What an address names stays where it is while things above it come to life, until the reader moves or all is calm.
+  // A page that a browser kept, or that stayed open for weeks, says so when its site has a newer version by now.
+  const [own, older] = [$("[data-version]")?.dataset.version, $(".tfm-older")];
+  const parts = (version) => version.split(/[.a-z]+/).map(Number);
+  const newer = (a, b) => [0, 1, 2].map((i) => (parts(a)[i] || 0) - (parts(b)[i] || 0)).find((gap) => gap) > 0;
+  const ask = async () => {
+    try {
+      const { version } = await (await fetch(`${root.dataset.content_root}version.json`, { cache: "no-store" })).json();
+      if (!newer(version, own)) return;
+      older.textContent = `You are reading version ${own}. The newest is ${version}; load the page again to read it.`;
+      older.hidden = false;
+    } catch { /* no site, no network: then nothing is known of a newer one */ }
+  };
+  if (own && location.protocol.startsWith("http")) {
+    addEventListener("load", ask);
+    document.addEventListener("visibilitychange", () => document.hidden || ask());
+  }
+
   let held = null;
   const keep = () => held?.scrollIntoView({ block: "start", behavior: "instant" });
   const release = () => (held = null);
