@@ -41,6 +41,49 @@ def test_help_lists_the_commands() -> None:
     assert "--install-completion" in said and tfm("--version").stdout.strip() == __version__
 
 
+SHELLS = {
+    "bash": lambda line: {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)},
+    "zsh": lambda line: {"_TYPER_COMPLETE_ARGS": line},
+    "fish": lambda line: {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "offered", "not_offered"),
+    [
+        ("tfm gra", "grade", "build"),
+        ("tfm assign mas", "masking", "attention"),
+        ("tfm assign masking --exercise masking.t", "masking.triangle", "masking.leak-test"),
+        ("tfm mine show layers.e", "layers.encoder-layer", "layers.decoder-layer"),
+        ("tfm train --corpus tatoeba-en-f", "tatoeba-en-fr", "tatoeba-en-ko"),
+        ("tfm bench pl", "playground", "pages"),
+    ],
+)
+def test_the_tab_key_completes_commands_and_what_they_take(
+    shell: str, line: str, offered: str, not_offered: str
+) -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("tfm"))],
+        env={**os.environ, "_TFM_COMPLETE": f"complete_{shell}", **SHELLS[shell](line)},
+        capture_output=True,
+        text=True,
+    )
+    assert offered in done.stdout and not_offered not in done.stdout, done.stderr
+
+
+def test_what_is_completed_is_what_there_is() -> None:
+    from benchmarks.__main__ import PARTS
+    from tfm_lib import _completion
+    from tfm_lib.checks.judge import find
+    from tfm_lib.corpora import _CORPORA
+    from tfm_lib.engine.presets import PRESETS
+
+    assert set(_completion.MEASURED) == set(PARTS) and set(_completion.PRESETS) == set(PRESETS)
+    assert set(_completion.CORPORA) <= set(_CORPORA)
+    assert len(_completion.exercises("")) > 90 and all(find(id) for id in _completion.exercises(""))
+
+
 # --- build ---------------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +147,17 @@ def test_a_file_where_a_folder_is_asked_for_is_told_in_a_sentence(words: tuple[s
     done = tfm(*words, cwd=tmp_path)
     assert done.returncode == 1 and "afile" in done.stderr and "Name another file or folder." in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_error_of_the_system_without_a_file_is_told_in_a_sentence(monkeypatch, capsys) -> None:
+    def fails() -> int:
+        raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+
+    monkeypatch.setattr(cli, "app", fails)
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    told = capsys.readouterr().err
+    assert os.strerror(errno.ECONNRESET) in told and "Run it again." in told
 
 
 # --- serve ---------------------------------------------------------------------------------------------------------

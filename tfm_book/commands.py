@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tfm_lib import _extras
+from tfm_lib import _completion, _extras
 from tfm_lib._refusal import Refusal
 
 console = Console(highlight=False)
@@ -21,7 +21,12 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 def build(
     chapters: Annotated[
-        list[str] | None, typer.Argument(metavar="[CHAPTER]...", help="Execute these only, as `masking`; all if none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[CHAPTER]...",
+            help="Execute these only, as `masking`; all if none.",
+            autocompletion=_completion.chapters,
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Execute and build again although nothing changed.")] = False,
     out: Annotated[Path | None, typer.Option(help="Build into this folder instead of _build.")] = None,
@@ -166,7 +171,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]...",
-            help="Some of: pages, rhythm, input, motion, machine, import, speed, longer, grading, build.",
+            autocompletion=_completion.measured,
+            help=f"Some of: {', '.join(_completion.MEASURED)}.",
         ),
     ] = None,
 ) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tfm_grader.grade_commands import console, grade, report
 from tfm_grader.names import counted
+from tfm_lib import _completion
 from tfm_lib._refusal import Refusal
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -24,7 +25,12 @@ def register(app: typer.Typer) -> None:
 
 def assign(
     chapters: Annotated[
-        list[str], typer.Argument(metavar="CHAPTER...", help="Chapters whose exercises to take, as `masking`.")
+        list[str],
+        typer.Argument(
+            metavar="CHAPTER...",
+            help="Chapters whose exercises to take, as `masking`.",
+            autocompletion=_completion.chapters,
+        ),
     ],
     to: Annotated[Path, typer.Option(help="The folder to make: student/, solution/ and bundle/.")],
     seed: Annotated[
@@ -35,7 +41,8 @@ def assign(
         Path | None, typer.Option(metavar="DIR", help="Your own exercises with hidden tests, as DIR/<chapter>.md.")
     ] = None,
     exercise: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this exercise; may be repeated.", autocompletion=_completion.exercises),
     ] = None,
     roster: Annotated[
         Path | None,

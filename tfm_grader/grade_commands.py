@@ -23,6 +23,7 @@ from rich.text import Text
 
 from tfm_grader.lock import FILE as HELD
 from tfm_grader.output_folder import FILE as WRITTEN
+from tfm_lib import _completion
 from tfm_lib._refusal import Refusal
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def grade(
         int,
         typer.Option(min=0, help="How many submissions are judged at a time (0: as many as there are processors)."),
     ] = 0,
-    only: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this exercise; may be repeated.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this exercise; may be repeated.", autocompletion=_completion.exercises),
+    ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Judge all anew, and show what would change; with --only, one exercise.")
     ] = False,

@@ -87,8 +87,10 @@ def _told(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, ModuleNotFoundError):
         return _extras.missing(error.name or "", sys.argv[1:]) or None
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename} cannot be used: {error.strerror}. Name another file or folder."
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename:
+            return f"{error.filename} cannot be used: {error.strerror}. Name another file or folder."
+        return f"Something outside this program stopped it: {error.strerror} (error {error.errno}). Run it again."
     return None
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from tfm_lib import _completion
 from tfm_lib._refusal import Refusal
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ def train(
     corpus: Annotated[
         str,
         typer.Option(
+            autocompletion=_completion.corpora,
             help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, "
-            "wmt14-en-de. Yours: a file such as pairs.tsv, a sentence, a tab and its translation on each line."
+            "wmt14-en-de. Yours: a file such as pairs.tsv, a sentence, a tab and its translation on each line.",
         ),
     ] = "numbers",
-    config: Annotated[str, typer.Option(help="A preset: tiny, small, base or big.")] = "tiny",
+    config: Annotated[
+        str, typer.Option(help="A preset: tiny, small, base or big.", autocompletion=_completion.presets)
+    ] = "tiny",
     to: Annotated[
         Path | None,
         typer.Option(help="The folder of the run; trained/CORPUS-CONFIG if none. A run begun there goes on."),

@@ -7,10 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from tfm_lib import _completion
 from tfm_lib._refusal import Refusal
 
 mine = typer.Typer(help="Your own machine: the answers that passed their checks, and the parts that they make.")
-Name = Annotated[str, typer.Argument(help="A part, such as causal_mask, or an exercise, such as masking.triangle.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="A part, such as causal_mask, or an exercise, such as masking.triangle.",
+        autocompletion=_completion.exercises,
+    ),
+]
 
 
 @mine.callback(invoke_without_command=True)
