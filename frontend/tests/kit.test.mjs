@@ -5,7 +5,7 @@ import { entropy, fixed, general, logspace, range, signed, softmax, sum, varianc
 import { random } from "../src/twin/random.js";
 import { scale } from "../src/kit/scale.js";
 import { many, told } from "../src/kit/dom.js";
-import { linkTo, linked, sameForm } from "../src/kit/link.js";
+import { hashFor, linkTo, linked, sameForm } from "../src/kit/link.js";
 import { table } from "../src/kit/save.js";
 
 const near = (a, b, tolerance = 1e-12) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
@@ -64,7 +64,7 @@ test("a link brings back what it was made of, whatever signs a sentence holds", 
   let copied;
   globalThis.location = { href: "file:///a book/page.html", hash: "" };
   Object.defineProperty(globalThis, "navigator", { value: { clipboard: { writeText: async (text) => (copied = text) } }, configurable: true });
-  await linkTo("decoding/translator.0", state, first, () => {});
+  await linkTo(hashFor("decoding/translator.0", state, first), () => {});
   location.hash = new URL(copied).hash;
   assert.deepEqual(linked("decoding/translator.0", first), { changes: state, strange: false });
   assert.equal(linked("decoding/translator.1", first), null);

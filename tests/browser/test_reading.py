@@ -1,13 +1,17 @@
 """What accompanies a reader: how far one has read, where one was, cards for terms, a citation to take along."""
 
+import html
 import re
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page
 
 from benchmarks import rhythm
-from browser.driving import DESKTOP, PHONE, until
+from browser.conftest import settled
+from browser.driving import DESKTOP, PHONE, Widget, until
+from tfm_book.site.doors import Repository
 from tfm_lib import __version__
 
 READ = "JSON.parse(localStorage.getItem('tfm-read') ?? '{}')"
@@ -172,3 +176,41 @@ def test_a_page_says_when_its_site_has_a_newer_version(visit) -> None:
     assert page.get_by_role("heading", name=__version__).count() == 1
     alone = visit("chapters/notation", at="file")  # asks nobody: `visit` would notice
     assert not alone.locator(".tfm-older").is_visible()
+
+
+def test_a_report_names_section_and_the_widget_as_it_stands(visit, built_book: Path) -> None:
+    text = (built_book / "chapters/masking.html").read_text(encoding="utf-8")
+    address = Repository("https://github.com/owner/book").report("chapters/masking", "Masking")
+    report = f'<p class="tfm-report"><a href="{html.escape(address)}">Report a mistake on this page</a></p>'
+    page = visit("chapters/masking")
+    page.route(
+        "**/masking.html",
+        lambda route: route.fulfill(
+            body=text.replace('<footer class="tfm-footer">', '<footer class="tfm-footer">' + report)
+        ),
+    )
+    page.reload()
+    settled(page)
+    link = page.get_by_role("link", name="Report a mistake")
+    page.evaluate(
+        "document.querySelector('.tfm-report a').addEventListener('click', (event) => event.preventDefault())"
+    )
+
+    def said() -> list[str]:
+        (body,) = parse_qs(urlsplit(link.get_attribute("href")).query)["body"]
+        return [line for line in body.splitlines() if line]
+
+    assert said() == ["On the page chapters/masking:"]
+    widget = Widget(page, 1)
+    name = next(iter(widget.usable()))
+    widget.reach(name)
+    widget.press(*widget.moves(name)[0])
+    link.click()
+    first, section, state = said()
+    assert first == "On the page chapters/masking:" and section.startswith("In the section “")
+    assert state == f"The widget “{widget.box.locator('header b').inner_text()}” as it stood: {state.split(': ', 1)[1]}"
+    left, there = widget.look(), state.split(": ", 1)[1]
+    link.click()
+    assert said()[2] == state and len(said()) == 3, "a second click adds nothing"
+    again = visit("chapters/masking", hash="#" + there.split("#")[1])
+    assert Widget(again, 1).look() == left

@@ -23,7 +23,7 @@
 import { h, indexed, onWidth, renew } from "./dom.js";
 import * as controls from "./controls.js";
 import { savers } from "./save.js";
-import { keyOf, linked, linkTo } from "./link.js";
+import { hashFor, keyOf, linked, linkTo } from "./link.js";
 import { WORDS } from "./words.js";
 
 export function card({ model, el, state, grows, fits = {}, below }) {
@@ -151,12 +151,14 @@ export function card({ model, el, state, grows, fits = {}, below }) {
       later();
     };
     addEventListener("hashchange", restore);
+    const asLink = () => hashFor(key, snapshot(), first);
     foot.append(
       note,
       savers({ root, stage, name: () => model.get("title"), csv, tell }),
-      action("link", WORDS.link, WORDS.linkHint, async () => (inBar = await linkTo(key, snapshot(), first, tell))),
+      action("link", WORDS.link, WORDS.linkHint, async () => (inBar = await linkTo(asLink(), tell))),
       action("reset", WORDS.reset, WORDS.resetHint, () => ((strange = false), set(structuredClone(first)), later())),
     );
+    root.tfmLink = asLink; // for a report of a mistake
     Object.keys(fits).forEach(examine);
     draw();
     if (opened) {

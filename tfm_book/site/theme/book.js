@@ -192,6 +192,25 @@
   document.fonts?.ready.then(reach);
 
   // What an address names stays where it is while things above it come to life, until the reader moves or all is calm.
+  // A report names the section in which the reader clicked last, and the widget there as it stands.
+  const report = $(".tfm-report a");
+  let touched;
+  const touch = ({ target }) => (touched = target.closest?.("article") ? target : touched);
+  for (const event of ["pointerdown", "focusin"]) report && addEventListener(event, touch);
+  report?.addEventListener("click", () => {
+    const url = new URL(report.href);
+    const field = ["body", "issue[description]"].find((name) => url.searchParams.has(name));
+    const [here, card] = [touched?.closest("section section[id]"), touched?.closest(".tfm-card")];
+    const page = $("link[rel=canonical]")?.href ?? location.href.split("#")[0];
+    report.said ??= url.searchParams.get(field);
+    url.searchParams.set(field, [report.said.trim(),
+      here && `In the section “${$("h2, h3", here).firstChild.textContent}”: ${page}#${here.id}`,
+      card?.tfmLink && `The widget “${$("header b", card).textContent}” as it stood: ${page}${card.tfmLink()}`,
+      "",
+    ].filter((line) => line !== undefined && line !== null).join("\n"));
+    report.href = url;
+  });
+
   // A page that a browser kept, or that stayed open for weeks, says so when its site has a newer version by now.
   const [own, older] = [$("[data-version]")?.dataset.version, $(".tfm-older")];
   const parts = (version) => version.split(/[.a-z]+/).map(Number);
