@@ -21,10 +21,9 @@ export function hashOf(key, entries) {
   return `#tfm=${key}${entries[0] ? `&${said}` : ""}`;
 }
 
-const differs = (state, first) => Object.entries(state).filter(([trait, value]) => JSON.stringify(value) !== JSON.stringify(first[trait]));
-
 /* What follows the page's address in a link to this state. */
-export const hashFor = (key, state, first) => hashOf(key, differs(state, first));
+export const hashFor = (key, state, first) =>
+  hashOf(key, Object.entries(state).filter(([trait, value]) => JSON.stringify(value) !== JSON.stringify(first[trait])));
 
 /* Copy the link to the clipboard, or if that is denied put it into the address bar, and report which. */
 export async function linkTo(hash, tell) {

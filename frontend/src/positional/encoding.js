@@ -18,7 +18,7 @@ const WORDS = {
   down: "{position} ↓",
   at: "{position} {number}",
   across: "number 0 … {last} →",
-  dial: "Hands of position a = {a}: {angles}; of b = {b}: {others}; the fastest first, at most four listed",
+  dial: "Hands of position a = {a}: {angles}; of b = {b}: {others}; fastest first, at most four",
 };
 
 /* ω_i of every pair of features, as in tfm_lib.positional. */

@@ -4,7 +4,7 @@ import { card, clamp, fixed, h, onWidth, player, range, s, set, told, widthOf } 
 
 const WORDS = {
   chart: "Share of correct letters at the positions up to {place}, for {methods} position encodings; guessing gives {chance}",
-  caption: "Bar: mean of {seeds} seeds. Thin line: lowest to highest seed. Tick: the share at position {short}, where training ended.",
+  caption: "Bar: mean of {seeds} seeds. Thin line: lowest to highest. Tick: share at position {short}, where training ended.",
   chance: "guessing",
   place: "up to position",
   job: "job",

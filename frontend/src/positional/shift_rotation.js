@@ -4,7 +4,7 @@ import { below, card, fixed, general, h, player, radios, range, s, set, sum, tol
 import { frequencies } from "./encoding.js";
 
 const WORDS = {
-  pairs: "Pairs of components; the matrix of the chosen pair is written out below",
+  pairs: "Pairs of components; the matrix of the chosen pair is below",
   pair: "pair {pair}",
   position: "position",
   shift: "shift k",
