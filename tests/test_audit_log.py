@@ -127,7 +127,9 @@ def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monk
         return version.grader(modules)
 
     try:
-        plain, masks = now(), now("checks.masking", "masking")
+        hidden = version.library_modules("from tfm_lib.checks import masking\nimport tfm_lib.masking, math\n")
+        assert {"checks", "checks.masking", "masking"} == set(hidden)
+        plain, masks = now(), now(*hidden)
         assert plain != masks and plain == now()
         for path, changes in {
             "tfm_grader/judging/submission.py": (True, True), "tfm_grader/sandbox/inside/values.py": (True, True),

@@ -20,7 +20,7 @@ JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # the mod
 def grader(modules: tuple[str, ...] = ()) -> str:
     """Describe the grader version; it changes with any change in the code that verdicts depend on.
 
-    `modules` of the library are included: a chapter's own judge, and what its students may import.
+    `modules` of the library are included: a chapter's own judge, what its students may import, and its hidden tests.
     """
     judges = (*JUDGES, *(f"tfm_lib.{name}" for name in modules))
     files = sorted({*_imported(judges), *(HOME / "tfm_grader" / "sandbox" / "inside").glob("*.py")})
@@ -36,16 +36,29 @@ def _imported(modules: tuple[str, ...]) -> set[Path]:
     found: set[Path] = set()
     waiting = list(modules)
     while waiting:
-        path = HOME.joinpath(*waiting.pop().split(".")).with_suffix(".py")
+        path = HOME.joinpath(*waiting.pop().split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         if path in found or not path.is_file():
             continue
         found.add(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (name := node.module or "").startswith("tfm_"):
-                waiting += [name, *(f"{name}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                waiting += [alias.name for alias in node.names]
+        waiting += _imports(path.read_text(encoding="utf-8"))
     return found
+
+
+def _imports(source: str) -> list[str]:
+    """What `source` may import of the book's packages: modules, and names that may be modules."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (name := node.module or "").startswith("tfm_"):
+            found += [name, *(f"{name}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return found
+
+
+def library_modules(tests: str) -> tuple[str, ...]:
+    """The modules of the library that hidden tests import, as `grader` takes them."""
+    return tuple(sorted(name.removeprefix("tfm_lib.") for name in _imports(tests) if name.startswith("tfm_lib.")))
 
 
 def _version(package: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from tfm_grader.assignment.manifest import FORMAT, MOST_POINTS, BadBundle, Entry, Limits, Manifest, manifest
-from tfm_grader.version import PACKAGE, grader
+from tfm_grader.version import PACKAGE, grader, library_modules
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,11 @@ class Bundle:
     def grader(self, stem: str, id: str) -> str:
         """Describe the installed version of the code that grades exercise `id`."""
         entry = next(each for each in self.exercises(stem) if each.id == id)
-        judges = (f"checks.{stem}", stem) if entry.kind == "practice" else ()
+        judges: tuple[str, ...] = ()
+        if entry.kind == "practice":
+            judges = (f"checks.{stem}", stem)
+        elif entry.kind == "assigned":  # every student's tests import the same
+            judges = library_modules(next(iter(self.tests.get(stem, {}).values()), ""))
         return grader((*judges, *entry.modules) if entry.kind != "text" else ())
 
 
