@@ -107,7 +107,8 @@ def invented() -> dict:
         pytest.param(0, "same seed", unpaired, id="other seeds"),
         pytest.param(0, "the report says", invented, id="invented"),
         pytest.param(0, "budget", lambda: changed(whole=[m | {"seconds": 25} for m in REPORT["whole"]]), id="too long"),
-        pytest.param(0, "length", lambda: changed(updates=1000), id="other lengths"),
+        pytest.param(0, "length", lambda: changed(updates=400), id="other lengths"),
+        pytest.param(0, "400 updates", lambda: changed(updates=600), id="longer than allowed"),
     ],
 )
 def test_half_a_report_earns_half(points, says, report):
