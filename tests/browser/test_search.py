@@ -96,6 +96,28 @@ def test_a_slip_of_the_finger_is_taken_for_the_nearest_word(visit, bases, typed:
     assert hits(page) == hits(asked(visit, bases, meant))
 
 
+TWENTY = {  # typed, and an address among the first three that are shown
+    "atention": "attention.html", "softmx": "glossary.html#term-softmax", "positonal encoding": "positional.html",
+    "label smoothng": "glossary.html#term-label-smoothing", "byte pair": "glossary.html#term-byte-pair-encoding",
+    "beam serch": "glossary.html#term-beam", "layer nrom": "layers.html", "residul": "glossary.html#term-residual-connection",
+    "warmup": "glossary.html#term-warm-up", "cross atention": "glossary.html#term-cross-attention",
+    "KV cache": "glossary.html#term-keyvalue-cache", "flash attention": "efficient.html#misconception-flash",
+    "LoRA": "glossary.html#term-low-rank-adapter", "mask editor": "masking.html#tfm=masking/mask_editor",
+    "sqrt d_k": "self_attention.html", "어텐션": "glossary.html#term-attention", "트랜스포머": "glossary.html#term-Transformer",
+    "위치 인코딩": "glossary.html#term-positional-encoding", "소프트맥스": "glossary.html#term-softmax",
+    "빔 서치": "glossary.html#term-beam",
+}  # fmt: skip
+
+
+def test_twenty_searches_with_slips_and_in_korean_find_what_was_meant(visit, bases) -> None:
+    missed = {}
+    for typed, address in TWENTY.items():
+        found = [there for _, there, _ in hits(asked(visit, bases, typed, "file"))][:3]
+        if not any(address in there for there in found):
+            missed[typed] = found
+    assert missed == {}
+
+
 def test_what_is_typed_is_looked_for_and_what_is_not_there_is_said(visit, bases) -> None:
     page = asked(visit, bases, "mask")
     field = page.locator("main input[type=search]")

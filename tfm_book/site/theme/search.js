@@ -13,8 +13,10 @@
   }
   const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const root = (word) => (/^[a-z]{4,}s$/.test(word) && !word.endsWith("ss") ? word.slice(0, -1) : word);
+  // "warmup" is "warm-up", too.
+  const hyphens = (word) => (/^[a-z]{5,}$/.test(word) ? [...word].join("-?") : escaped(word));
   // A word is looked for at the beginning of words; a Korean one anywhere, since particles follow it and others precede.
-  const pattern = (word) => new RegExp(/[\u3131-\ud79d]/.test(word) ? escaped(word) : `(?<![\\p{L}\\p{N}])${escaped(root(word))}`, "gu");
+  const pattern = (word) => new RegExp(/[\u3131-\ud79d]/.test(word) ? escaped(word) : `(?<![\\p{L}\\p{N}])${hyphens(root(word))}`, "gu");
   const count = (text, wanted) => (text.match(wanted) ?? []).length;
 
   // A word that stands nowhere is taken for the nearest that does: one slip in four letters, two in eight.
@@ -40,7 +42,7 @@
       const row = [i];
       for (let j = 1; j <= b.length; j++) {
         row[j] = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] !== b[j - 1]));
-        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 0.9); // the likeliest slip
       }
       [before, last] = [last, row];
     }
