@@ -159,6 +159,37 @@ def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
     assert stem == "transformer" and onward.count() == 0 and 80 <= sum(minutes) <= 90
 
 
+@pytest.mark.parametrize(
+    ("leads_to", "holds"),
+    [
+        ("a[href^='#equation-']", ".math .katex"),
+        ("a:has(.std-numref)", "figure figcaption"),
+        ("a[href*='bibliography.html#']", "p"),
+    ],
+)
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_link_to_a_formula_a_figure_or_a_source_has_a_card(visit, leads_to: str, holds: str, viewport: dict) -> None:
+    page = visit("chapters/self_attention", viewport=viewport)
+    card, shown = page.get_by_role("tooltip"), 0
+    for link in page.locator(f"article {leads_to}").all()[:8]:
+        if not link.is_visible():
+            continue
+        link.scroll_into_view_if_needed()
+        link.hover()
+        page.wait_for_timeout(400)
+        if card.is_visible():  # else the figure is before the reader's eyes
+            shown += 1
+            box = card.bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= viewport["width"]
+            assert box["y"] >= 0 and box["y"] + box["height"] <= viewport["height"]
+            assert card.locator(holds).count() and len(card.inner_text()) > 10
+            assert page.evaluate("document.querySelectorAll('[role=tooltip] [id]').length") == 0
+        page.keyboard.press("Escape")
+        page.mouse.move(2, 2)
+        assert not card.is_visible()
+    assert shown and not page.locator("article a.reference[title*='arXiv']").count()
+
+
 def test_a_page_says_when_its_site_has_a_newer_version(visit) -> None:
     page = visit("chapters/notation")
     assert page.locator(".tfm-version").inner_text() == f"Version {__version__} · What changed"

@@ -1,4 +1,4 @@
-// What accompanies a reader: how far one has read, cards for terms, a citation to take along.
+// What accompanies a reader: how far one has read, cards for what a link leads to, a citation to take along.
 (() => {
   const $ = (selector, root = document) => root.querySelector(selector);
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -77,7 +77,8 @@
     $("article h1").after(make("p", { className: "tfm-go-on" }, way));
   }
 
-  // ── cards for terms: on hover and on focus; they can be pointed at, stay while they are, and go with Escape ──
+  // ── cards for terms, figures, formulas and sources: on hover and on focus; they can be pointed at, stay while they
+  // are, and go with Escape ──
   const base = document.documentElement.dataset.content_root ?? "";
   let loading;
   const load = () => (loading ??= new Promise((done) => {
@@ -94,28 +95,59 @@
     owner = null;
     card.hidden = true;
   };
-  async function show(link) {
-    const found = (await load())[decodeURIComponent(link.hash.slice(1))];
-    if (!found || !(link.matches(":hover") || link === document.activeElement)) return;
-    hide();
-    owner = link;
+  async function ofTerm(link) {
+    const found = (await load())[idOf(link)];
+    if (!found) return [];
     const [name, words, korean] = found;
-    const said = make("p", { innerHTML: words });
     const head = make("p", { className: "tfm-term-name" }, make("strong", { textContent: name }));
     if (korean) head.append(" ", make("span", { lang: "ko", textContent: korean }));
-    card.replaceChildren(head, said);
+    return [head, make("p", { innerHTML: words })];
+  }
+  const idOf = (link) => decodeURIComponent(link.hash.slice(1));
+  /* A copy of a figure or a formula of this page, unless the reader has it before the eyes. */
+  function ofPlace(link) {
+    const place = document.getElementById(idOf(link));
+    const { top, bottom } = place.getBoundingClientRect();
+    if (!bottom || (top > 0 && bottom < innerHeight)) return []; // a closed fold has no height
+    const copy = place.cloneNode(true);
+    for (const node of [copy, ...$$("[id]", copy)]) node.removeAttribute("id"); // what a drawing refers to stands in the original
+    for (const node of $$(".headerlink, .eqno, button", copy)) node.remove();
+    return [copy];
+  }
+  const ofSource = (link) => [make("p", { textContent: link.dataset.source })];
+  async function show(link) {
+    const made = await contents.get(link)(link);
+    if (!made.length || !(link.matches(":hover") || link === document.activeElement)) return;
+    hide();
+    owner = link;
+    card.replaceChildren(...made);
+    card.classList.toggle("tfm-shown", made[0].matches("figure, .math"));
     if ($(".katex", card) && !$('link[href*="katex.css"]')) document.head.append(make("link", { rel: "stylesheet", href: `${base}_tfm/katex.css` }));
     card.hidden = false;
     link.setAttribute("aria-describedby", card.id);
     const [at, home] = [link.getClientRects()[0], card.offsetParent.getBoundingClientRect()];
     const left = Math.min(Math.max(8, at.left), document.documentElement.clientWidth - card.offsetWidth - 8);
-    const above = at.top > card.offsetHeight + 70;
+    const [over, under] = [at.top - 70, innerHeight - at.bottom - 12];
+    card.style.maxHeight = "";
+    const above = over > card.offsetHeight || (under < card.offsetHeight && over > under);
+    card.style.maxHeight = `${above ? over : Math.max(under, 120)}px`;
     card.style.left = `${left - home.left}px`;
     card.style.top = `${(above ? at.top - card.offsetHeight - 4 : at.bottom + 4) - home.top}px`;
   }
-  const terms = $$('article a[href*="#term-"]');
-  if (terms.length) $("main").append(card);
-  for (const link of terms) {
+  const contents = new Map();
+  for (const link of $$("article a.reference, article a[href*='#term-']")) {
+    const address = link.getAttribute("href");
+    const place = address.startsWith("#") && document.getElementById(idOf(link));
+    if (address.includes("#term-")) contents.set(link, ofTerm);
+    else if (place && place.matches("figure, .math")) contents.set(link, ofPlace);
+    else if (address.includes("bibliography.html#") && link.title) {
+      link.dataset.source = link.title;
+      link.removeAttribute("title"); // or the browser would show it a second time
+      contents.set(link, ofSource);
+    }
+  }
+  if (contents.size) $("main").append(card);
+  for (const link of contents.keys()) {
     link.addEventListener("pointerenter", ({ pointerType }) => pointerType === "mouse" && later(() => show(link), 250));
     link.addEventListener("pointerleave", () => later(hide, 250));
     link.addEventListener("focus", () => link.matches(":focus-visible") && show(link));
