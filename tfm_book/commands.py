@@ -1,4 +1,4 @@
-"""Commands `tfm build`, `serve`, `paper`, `lab` and `bench`: build, show, print, edit and measure the book."""
+"""Commands `tfm build`, `serve`, `paper`, `lab`, `bank` and `bench`: build, show, print, edit, export and measure the book."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -166,6 +167,57 @@ def lab(
             pass
 
 
+class BankFormat(StrEnum):
+    """The formats of question banks."""
+
+    moodle = "moodle"
+    qti = "qti"
+
+
+def bank(
+    to: Annotated[Path, typer.Option(help="The folder to write into.")],
+    chapters: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CHAPTER]...",
+            help="Export these only, as `masking`; all if none.",
+            autocompletion=_completion.chapters,
+        ),
+    ] = None,
+    format: Annotated[BankFormat | None, typer.Option(help="Write this format only; both if none.")] = None,
+) -> None:
+    """Export the questions of the chapters' pages as question banks, for Moodle and for systems that read QTI 2.1."""
+    from tfm_book.notebooks.banks.items import chapter_items
+    from tfm_book.notebooks.banks.moodle import moodle_xml
+    from tfm_book.notebooks.banks.qti import qti_package
+    from tfm_book.notebooks.contents import book_title, find_root, pages, pages_named
+
+    root = find_root()
+    wanted = set(pages_named(chapters or [], root))
+    address = _published(root)
+    found = [chapter_items(root / f"{page}.md", root, address) for page in pages(root) if not wanted or page in wanted]
+    if silent := [chapter.stem for chapter in found if wanted and not chapter.items]:
+        raise Refusal(
+            f"The page of {silent[0]} asks no questions. Name a chapter that does, or none to export them all."
+        )
+    found = [chapter for chapter in found if chapter.items]
+    files = {
+        BankFormat.moodle: ("questions-moodle.xml", moodle_xml),
+        BankFormat.qti: ("questions-qti.zip", qti_package),
+    }
+    folder = to.resolve()
+    count = sum(len(chapter.items) for chapter in found)
+    for name, write in (files[each] for each in BankFormat if format in (None, each)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(write(found, book_title(root)))
+        except (FileExistsError, NotADirectoryError):
+            raise Refusal(f"{folder} is not a folder. Name another one: --to FOLDER") from None
+        except PermissionError:
+            raise Refusal(f"{folder / name} cannot be written. Export into a folder of your own: --to FOLDER") from None
+        console.print(f"{count} questions of {len(found)} chapters: {_relative(folder / name)}", soft_wrap=True)
+
+
 def bench(
     only: Annotated[
         list[str] | None,
@@ -188,8 +240,20 @@ def bench(
 
 
 def register(app: typer.Typer) -> None:
-    for command in (build, serve, paper, lab, bench):
+    for command in (build, serve, paper, lab, bank, bench):
         app.command()(command)
+
+
+def _published(root: Path) -> str:
+    """Return the address of the published book; empty if `_config.yml` names no repository."""
+    import yaml
+
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8")).get("repository") or {}
+    if not config.get("url"):
+        return ""
+    from tfm_book.site.doors import Repository
+
+    return Repository(str(config["url"]).rstrip("/")).pages
 
 
 def _free_port(taken: int) -> int:

@@ -1,0 +1,1 @@
+"""Export the questions of the chapters' pages as question banks for learning management systems."""
