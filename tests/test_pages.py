@@ -58,6 +58,11 @@ def local(built_book: Path, page: str, address: str) -> Path:
 def test_every_page_exists_and_holds_what_its_source_says(soups, page: str) -> None:
     soup = soups[f"{page}.html"]
     source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    for file in re.findall(
+        r"^```\{include\} (.+)$", source, flags=re.MULTILINE
+    ):  # from its first heading below the title on
+        included = (ROOT / page).parent.joinpath(file).read_text(encoding="utf-8")
+        source += included[included.index("\n## ") :]
     prose = re.sub(r"^(`{3,}|~{3,}).*?^\1", "", source, flags=re.MULTILINE | re.DOTALL)
     headings = [
         re.sub(r"[`*$\\]", "", title).strip() for title in re.findall(r"^#{1,3} +(.+)$", prose, flags=re.MULTILINE)

@@ -377,6 +377,9 @@ class _Exporter:
     def _make_bibliography(self, block: Block) -> str:
         return ""
 
+    def _make_include(self, block: Block) -> str:
+        return ""  # the list of changes; its page has no notebook
+
     def _make_korean_terms(self, block: Block) -> str:
         return ""  # the glossary above says each of them
 

@@ -191,7 +191,6 @@
   addEventListener("resize", reach);
   document.fonts?.ready.then(reach);
 
-  // What an address names stays where it is while things above it come to life, until the reader moves or all is calm.
   // A report names the section in which the reader clicked last, and the widget there as it stands.
   const report = $(".tfm-report a");
   let touched;
@@ -228,6 +227,7 @@
     document.addEventListener("visibilitychange", () => document.hidden || ask());
   }
 
+  // What an address names stays where it is while things above it come to life, until the reader moves or all is calm.
   let held = null;
   const keep = () => held?.scrollIntoView({ block: "start", behavior: "instant" });
   const release = () => (held = null);
