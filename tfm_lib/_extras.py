@@ -16,6 +16,7 @@ EXTRA_OF = {  # first word after `tfm` → the extra with what the command needs
     "serve": "command",
     "paper": "paper",
     "lab": "lab",
+    "bank": "lab",
     "train": "train",
     "translate": "train",
     "load": "load",
