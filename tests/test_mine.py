@@ -349,6 +349,15 @@ def test_a_folder_that_cannot_be_written_costs_a_sentence(shell, place):
         mine.keep(False)
 
 
+def test_without_locks_no_two_kernels_write_into_one_file(shell, place, monkeypatch):
+    written = []
+    replace = os.replace
+    monkeypatch.setattr(store, "fcntl", None)
+    monkeypatch.setattr(os, "replace", lambda made, to: (written.append(Path(made).name), replace(made, to)))
+    assert solve(shell, "masking.triangle", TRIANGLE).kept.startswith("Kept as mine.causal_mask.")
+    assert written == [f"mine.json.{os.getpid()}"] and not (place / written[0]).exists()
+
+
 def test_a_linked_file_stays_a_link_and_a_killed_writing_leaves_nothing(shell, place, tmp_path):
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_text('{"version": 1, "answers": {}}')

@@ -223,7 +223,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]...",
-            autocompletion=_completion.measured,
+            autocompletion=_completion.one_of(_completion.MEASURED),
             help=f"Some of: {', '.join(_completion.MEASURED)}.",
         ),
     ] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -11,18 +12,8 @@ CORPORA = (
 )  # fmt: skip
 PRESETS = ("tiny", "small", "base", "big")
 MEASURED = (
-    "pages",
-    "rhythm",
-    "input",
-    "motion",
-    "machine",
-    "playground",
-    "import",
-    "speed",
-    "longer",
-    "grading",
-    "build",
-)
+    "pages", "rhythm", "input", "motion", "machine", "playground", "import", "speed", "longer", "grading", "build",
+)  # fmt: skip
 
 
 @cache
@@ -46,13 +37,10 @@ def chapters(incomplete: str) -> list[str]:
     return [name for name in dict.fromkeys(id.partition(".")[0] for id in _ids()) if name.startswith(incomplete)]
 
 
-def corpora(incomplete: str) -> list[str]:
-    return [name for name in CORPORA if name.startswith(incomplete)]
+def one_of(names: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """What completes to one of `names`."""
 
+    def offered(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
 
-def presets(incomplete: str) -> list[str]:
-    return [name for name in PRESETS if name.startswith(incomplete)]
-
-
-def measured(incomplete: str) -> list[str]:
-    return [name for name in MEASURED if name.startswith(incomplete)]
+    return offered

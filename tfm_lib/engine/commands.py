@@ -32,13 +32,16 @@ def train(
     corpus: Annotated[
         str,
         typer.Option(
-            autocompletion=_completion.corpora,
+            autocompletion=_completion.one_of(_completion.CORPORA),
             help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, "
             "wmt14-en-de. Yours: a file such as pairs.tsv, a sentence, a tab and its translation on each line.",
         ),
     ] = "numbers",
     config: Annotated[
-        str, typer.Option(help="A preset: tiny, small, base or big.", autocompletion=_completion.presets)
+        str,
+        typer.Option(
+            help="A preset: tiny, small, base or big.", autocompletion=_completion.one_of(_completion.PRESETS)
+        ),
     ] = "tiny",
     to: Annotated[
         Path | None,

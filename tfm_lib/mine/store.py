@@ -122,13 +122,14 @@ def change(how: Callable[[dict[str, Any]], None]) -> str:
     """
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        with _locked():
+        with _locked() as alone:
             aside = _put_aside()
             assert not _hidden, "what is hidden would be lost"
             stored = read()
             how(stored)
             file = path().resolve()  # a link stays one
-            beside = file.with_name(f"{file.name}.new")
+            # of one name, so that a killed writing leaves one file, which the next takes; but never of two at once
+            beside = file.with_name(f"{file.name}.new" if alone else f"{file.name}.{os.getpid()}")
             beside.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             os.replace(beside, file)
     except OSError as error:
@@ -156,12 +157,15 @@ def _put_aside() -> str:
 
 
 @contextmanager
-def _locked() -> Iterator[None]:
+def _locked() -> Iterator[bool]:
+    """Wait until no other kernel writes; gives whether that is certain, since some systems have no locks."""
+    alone = False
     with open(folder() / "mine.lock", "w", encoding="utf-8") as file:
         until = time.monotonic() + WAIT
         while fcntl:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                alone = True
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
@@ -169,4 +173,4 @@ def _locked() -> Iterator[None]:
                 time.sleep(0.02)
             except OSError:  # a file system without locks, as some of a network's are
                 break
-        yield
+        yield alone

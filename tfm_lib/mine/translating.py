@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from io import StringIO
 from typing import Any
 
@@ -123,7 +123,7 @@ def translate(
     write = lambda: _copy(translator).translate([sentence], beam)[0]  # noqa: E731
     with plugged_in(*names, instead=instead) as plugged:
         yours, _ = _attempted(write)
-    learn = lambda: _gradients(_copy(translator), src, tgt)  # noqa: E731
+    learn = partial(_gradients, translator, src, tgt)
     functions = {name: (instead or {}).get(name) or answers.part(name) for name in plugged.names}
     calls, right, slopes = plugged.calls.copy(), compute(), learn()
     causes = []
@@ -201,12 +201,12 @@ def quoted_last(text: str) -> str:
     return f"“{text}”" if text.endswith((".", "?", "!")) else f"“{text}”."
 
 
-def _attempted(work: Callable[[], Any]) -> tuple[Any, str]:
-    """What `work` returns, and "" ; or None, and the error in words."""
+def _attempted(work: Callable[[], Any], what: str = "the machine") -> tuple[Any, str]:
+    """What `work` returns, and "" ; or None, and in words the error with which `what` stops."""
     try:
         return work(), ""
     except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever the reader's function raises is told)
-        return None, f"the machine stops with {type(error).__name__}: {clip(str(error)).rstrip('.')}."
+        return None, f"{what} stops with {type(error).__name__}: {clip(str(error)).rstrip('.')}."
 
 
 @torch.no_grad()
@@ -230,7 +230,7 @@ def _first_difference(right: Mapping[str, Tensor], ours: Mapping[str, Tensor]) -
 
 def _gradients(translator: Translator, src: Tensor, tgt: Tensor) -> dict[str, Tensor | None]:
     """The gradient of every parameter; the loss is the cross-entropy of each target token after the first."""
-    model = translator.model.requires_grad_(True)
+    model = _copy(translator).model.requires_grad_(True)
     with torch.enable_grad():
         F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten()).backward()
     return {name: parameter.grad for name, parameter in model.named_parameters()}
@@ -238,13 +238,9 @@ def _gradients(translator: Translator, src: Tensor, tgt: Tensor) -> dict[str, Te
 
 def _wrong_gradient(right: Mapping[str, Tensor | None], learn: Callable[[], Mapping[str, Tensor | None]]) -> str:
     """In words, the parameters that would learn nothing, or something else than with the library; "" if all learn alike."""
-    try:
-        ours = learn()
-    except Exception as error:  # noqa: BLE001 (an operation of the reader's may forbid a backward pass)
-        return (
-            "it translates like the library's, but it can't be trained: the backward pass stops with "
-            f"{type(error).__name__}: {clip(str(error)).rstrip('.')}."
-        )
+    ours, error = _attempted(learn, "the backward pass")
+    if error:
+        return f"it translates like the library's, but it can't be trained: {error}"
     longest = max(G.norm() for G in right.values() if G is not None)
     learned = {name: G for name, G in right.items() if G is not None and G.norm() > NOISE * longest}
     still, other = [], []

@@ -28,7 +28,7 @@ const WORDS = {
   layer: "layer",
   head: "head",
   mean: "all, averaged",
-  part: "The map shows {most} words around the chosen one, of {rows} × {cols}.",
+  part: "The map shows {most} words around the chosen one, out of {rows} × {cols}.",
   cell: "{query} looks at {key}: {weight}",
   rivals: "Candidates in place of {word}",
   broken: "broken:",

@@ -130,7 +130,7 @@
     const [over, under] = [at.top - 70, innerHeight - at.bottom - 12];
     card.style.maxHeight = "";
     const above = over > card.offsetHeight || (under < card.offsetHeight && over > under);
-    card.style.maxHeight = `${above ? over : Math.max(under, 120)}px`;
+    if (card.matches(".tfm-shown")) card.style.maxHeight = `${above ? over : Math.max(under, 120)}px`;
     card.style.left = `${left - home.left}px`;
     card.style.top = `${(above ? at.top - card.offsetHeight - 4 : at.bottom + 4) - home.top}px`;
   }
