@@ -46,9 +46,21 @@ def say(text: str) -> None:
 
 
 def grade(
-    submissions: Annotated[Path, typer.Argument(help="The folder with one folder for each student.")],
+    submissions: Annotated[
+        Path, typer.Argument(help="The folder with one folder for each student; with --visible also one notebook.")
+    ],
     bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
     to: Annotated[Path | None, typer.Option(help="Where results go; results/ beside the submissions if none.")] = None,
+    visible: Annotated[
+        bool,
+        typer.Option(
+            "--visible", help="Only tell students what the checks in their notebooks say; no points, no hidden test."
+        ),
+    ] = False,
+    sandbox: Annotated[
+        str,
+        typer.Option(help="bubblewrap, or container: in a container of one submission, which a user of its own runs."),
+    ] = "bubblewrap",
     jobs: Annotated[
         int,
         typer.Option(min=0, help="How many submissions are judged at a time (0: as many as there are processors)."),
@@ -78,26 +90,94 @@ def grade(
 
     if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
         raise Refusal("Give --engine dask together with --scheduler tcp://host:8786, or neither.")
+    if sandbox not in ("bubblewrap", "container"):
+        raise Refusal(f"There is no sandbox {sandbox!r}. There are bubblewrap and container.")
+    in_container = sandbox == "container"
+    if visible:
+        if only or again or write or force or scheduler:
+            raise Refusal("--visible judges nothing. Leave out --only, --again, --write, --force and --engine.")
+        _show_visible(submissions, bundle, to, jobs, in_container)
+        return
     to = to or submissions.resolve().parent / "results"
     if not submissions.is_dir():
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
     _require_beside(to, submissions)
     loaded, wanted = bundles.read_bundle(bundle), set(only or ())
-    require_outside([submissions, bundle, to.parent])
+    if not in_container:
+        require_outside([submissions, bundle, to.parent])
     _require_known(wanted, loaded)
     with only_one(to, "tfm grade"):
         found, log = grading.submissions_in(submissions, loaded), AuditLog(to)
+        _require_for_container(in_container, {each.student for each in found})
         if not found:
             raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
         if again or not write:
             place = anew.beside(to) if again else to
             plan = grading.plan(loaded, found, place, wanted, force or again)
             private = [str(path.resolve()) for path in (submissions, bundle, to)]
-            begin = Begin(loaded.manifest, loaded.tests, private)
+            begin = Begin(loaded.manifest, loaded.tests, private=private, in_container=in_container)
             with _engine(begin, scheduler, jobs, len(plan.jobs)) as pool:
                 _judge(loaded, plan, pool, place, None if again else log)
         if _wanted(to, write) if again else write:
             say(f"The numbers of {anew.write_regraded(to, loaded, found, log)} students were written: {to}")
+
+
+def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, in_container: bool) -> None:
+    """Run the visible checks on one notebook, or on a folder of submissions, and tell the students what they say."""
+    from tfm_grader import visible_checks
+    from tfm_grader.assignment import bundle as bundles
+    from tfm_grader.judging import grade as grading
+    from tfm_grader.judging.pool import Pool
+    from tfm_grader.output_folder import replace_files
+    from tfm_grader.records import Begin
+    from tfm_grader.sandbox.bubblewrap import require_outside
+
+    loaded = bundles.read_bundle(bundle, visible=True)
+    single = submissions.is_file()
+    if not single and not submissions.is_dir():
+        raise Refusal(f"There is no notebook and no folder {submissions}.")
+    if single:
+        found = [visible_checks.one_notebook(submissions, loaded)]
+    else:
+        found = grading.submissions_in(submissions, loaded)
+    _require_for_container(in_container, {each.student for each in found})
+    to = to or (None if single else submissions.resolve().parent / "visible")
+    if to is not None and not single:
+        _require_beside(to, submissions)
+    if not in_container:
+        require_outside([submissions, bundle])
+    private = [str(path.resolve()) for path in ([bundle] if single else [bundle, submissions])]
+    begin = Begin(loaded.manifest, loaded.tests, private, visible=True, in_container=in_container)
+    waiting = [each for each in found if each.data is not None]
+    told: dict[str, list[visible_checks.Told]] = {}
+    with Pool(begin, min(jobs or os.cpu_count() or 1, max(1, len(waiting)))) as pool:
+        if waiting:
+            say(f"The sandbox holds: {', '.join(pool.start())}.")
+        for each in visible_checks.checked(loaded, found, pool):
+            told.setdefault(each.student, []).append(each)
+            for line in each.lines if single else [f"{each.student}, {each.stem}: {each.summary}"]:
+                say(line)
+    if to is not None:
+        name = loaded.manifest.name
+        pages = {
+            f"{student or submissions.stem}.html": visible_checks.page(name, student or submissions.stem, each)
+            for student, each in sorted(told.items())
+        }
+        replace_files(to, pages)
+        say(f"{len(pages)} pages: {to}")
+
+
+def _require_for_container(in_container: bool, students: set[str]) -> None:
+    """Refuse a container with several students, in which they would share files. Raises NoSandbox too."""
+    from tfm_grader.sandbox.container import require_container
+
+    if not in_container:
+        return
+    require_container()
+    if len(students) > 1:
+        raise Refusal(
+            f"In a container, one submission is judged at a time, because nothing separates two. Here are {len(students)}."
+        )
 
 
 def _require_beside(to: Path, submissions: Path) -> None:

@@ -197,6 +197,8 @@ class Begin(Record, frozen=True):
     tests: dict[str, dict[str, str]] = {}
     private: list[str] = []  # paths that must be invisible in the sandbox
     grace: float = 60  # seconds a busy machine may need for what a test computes from an answer
+    visible: bool = False  # whether the tests are the checks that students see
+    in_container: bool = False  # whether a container takes the place of bubblewrap's sandbox
 
 
 class Ready(Record, tag_field="is", tag="ready", frozen=True):

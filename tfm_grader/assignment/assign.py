@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tfm_grader.assignment import bundle as bundles
-from tfm_grader.assignment.exercise_source import BadSource, Written, chosen, parameters, written_in
+from tfm_grader.assignment.exercise_source import BadSource, Written, chosen, parameters, visible_check, written_in
 from tfm_grader.assignment.handout import Handout, Terms, put_wheel, readme
 from tfm_grader.assignment.leaks import require_none
 from tfm_grader.assignment.local_edits import MADE, Before, record
@@ -98,6 +98,8 @@ def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
         if any(exercise.assigned for exercise in part.exercises):
             name = f"bundle/tests/{stem}/{student}.py" if student else f"bundle/tests/{stem}.py"
             made.bundle[name] = "\n\n\n".join(code for exercise in part.exercises for code in exercise.hidden) + "\n"
+        if check := visible_check(wishes.root / "chapters" / f"{stem}.md", part.exercises):
+            made.bundle[f"bundle/visible/{stem}/{student}.py" if student else f"bundle/visible/{stem}.py"] = check
     for folder in {name.rpartition("/")[0] for name in made.students}:
         stems = [stem for stem in wishes.stems if f"{folder}/{stem}.ipynb" in made.students]
         made.students[f"{folder}/README.md"] = readme(wishes.root, manifest["name"], stems, terms)

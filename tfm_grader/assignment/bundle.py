@@ -1,7 +1,7 @@
 """The instructor's bundle: exercises, points, limits and hidden tests.
 
 A folder with `manifest.json` and `tests/<chapter>.py` (`tests/<chapter>/<student>.py` if every student has
-personal values). It is plain text and may be edited; results affected by an edit are graded again.
+personal values). `visible/` holds, under the same names, the checks that students see. It is plain text and may be edited; results affected by an edit are graded again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ from tfm_grader.version import PACKAGE, grader, library_modules
 
 @dataclass(frozen=True)
 class Bundle:
-    """A loaded bundle: the manifest, and the source of the tests by chapter and student ("" for all)."""
+    """A loaded bundle: the manifest, and the source of the tests by chapter and student ("" for all).
+
+    If `visible`, the tests are the checks that students see.
+    """
 
     manifest: Manifest
     tests: dict[str, dict[str, str]]
+    visible: bool = False
 
     @property
     def limits(self) -> Limits:
@@ -85,8 +89,11 @@ class Bundle:
         return grader((*judges, *entry.modules) if entry.kind != "text" else ())
 
 
-def read_bundle(folder: Path) -> Bundle:
-    """Load the bundle in `folder`. Raises BadBundle if it is missing or invalid."""
+def read_bundle(folder: Path, visible: bool = False) -> Bundle:
+    """Load the bundle in `folder`, with the checks that students see if `visible`, else with the hidden tests.
+
+    Raises BadBundle if it is missing or invalid.
+    """
     try:
         made = msgspec.json.decode((folder / "manifest.json").read_bytes())
     except FileNotFoundError:
@@ -96,11 +103,12 @@ def read_bundle(folder: Path) -> Bundle:
     if not isinstance(made, dict) or made.get("format") != FORMAT:
         raise BadBundle(f"{folder} was made by another version of this program. Make it again with `tfm assign`.")
     tests: dict[str, dict[str, str]] = {}
-    for path in sorted((folder / "tests").glob("*.py")):
+    sources = folder / ("visible" if visible else "tests")
+    for path in sorted(sources.glob("*.py")):
         tests[path.stem] = {"": path.read_text(encoding="utf-8")}
-    for path in sorted((folder / "tests").glob("*/*.py")):
+    for path in sorted(sources.glob("*/*.py")):
         tests.setdefault(path.parent.name, {})[path.stem] = path.read_text(encoding="utf-8")
-    return Bundle(manifest(made), tests)
+    return Bundle(manifest(made), tests, visible)
 
 
 def module_sources(names: list[str]) -> dict[str, str]:
@@ -116,12 +124,18 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
     from tfm_grader.assignment.tasks import Task, Test
     from tfm_lib.checks.judge import find
 
-    hidden = hidden_tests(bundle.source(stem, student), stem)
+    source = bundle.source(stem, student)
+    hidden = {} if bundle.visible else hidden_tests(source, stem)
+    visible = visible_checks(source, stem) if bundle.visible else {}
     made = []
     for entry in bundle.exercises(stem):
-        if entry.kind == "text":
+        answers = tuple(entry.answers)
+        if entry.kind == "text" or (bundle.visible and entry.kind == "assigned" and entry.id not in visible):
             continue
-        if entry.kind == "assigned":
+        if entry.id in visible:
+            answers = () if entry.carried else visible[entry.id].answers
+            tests: tuple[Test, ...] = (Test(entry.id, entry.points, visible[entry.id].judge, hidden=False),)
+        elif entry.kind == "assigned":
             tests = tuple(hidden.get(entry.id, ()))
             if not tests:
                 raise BadBundle(f"tests/{stem}.py has no test for {entry.id}.")
@@ -135,16 +149,13 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
             tests = (Test(entry.id, entry.points, found.judge, hidden=False),)
         sources, forbidden = module_sources(entry.modules), tuple(entry.forbidden)
         may_change = entry.may_change_input
-        made.append(Task(entry.id, tuple(entry.answers), tests, sources, forbidden, may_change, entry.carried))
+        made.append(Task(entry.id, answers, tests, sources, forbidden, may_change, entry.carried))
     return made
 
 
 def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
     """Run `source` and return the tests it defines with `@hidden`, by exercise. Raises BadBundle if it fails."""
-    import torch
-
     from tfm_grader.assignment.tasks import Test
-    from tfm_lib.checks import judge
 
     collected: dict[str, list[Any]] = {}
 
@@ -159,16 +170,37 @@ def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
 
         return register
 
-    names = {
-        "hidden": hidden,
-        "Mistake": judge.Mistake,
-        "Slip": judge.Slip,
-        "torch": torch,
-        "F": torch.nn.functional,
-        "math": math,
-    }
-    try:
-        exec(compile(source, f"tests/{stem}.py", "exec"), {**names, "__name__": f"hidden_{stem}"})  # noqa: S102 (the instructor's own)
-    except Exception as error:  # noqa: BLE001 (whatever it raises is told)
-        raise BadBundle(f"tests/{stem}.py does not run: {type(error).__name__}: {error}") from None
+    _run(source, f"tests/{stem}.py", hidden=hidden)
     return collected
+
+
+def visible_checks(source: str, stem: str) -> dict[str, Any]:
+    """Run `source` and return the checks that it defines with `@exercise`, by exercise. Raises BadBundle if it fails."""
+    from tfm_lib.checks.judge import Exercise
+
+    collected: dict[str, Exercise] = {}
+
+    def exercise(id: str, answer: str | tuple[str, ...], **options: Any) -> Callable[[Callable], Callable]:
+        """Register the decorated `check(student, expect)` of exercise `id`."""
+
+        def register(check: Callable) -> Callable:
+            collected[id] = Exercise(id, (answer,) if isinstance(answer, str) else answer, check, **options)
+            return check
+
+        return register
+
+    _run(source, f"visible/{stem}.py", exercise=exercise)
+    return collected
+
+
+def _run(source: str, file: str, **names: Callable) -> None:
+    """Execute the instructor's `source`, with `names` and what its tests use. Raises BadBundle."""
+    import torch
+
+    from tfm_lib.checks import judge
+
+    usual = {"Mistake": judge.Mistake, "Slip": judge.Slip, "torch": torch, "F": torch.nn.functional, "math": math}
+    try:
+        exec(compile(source, file, "exec"), {**usual, **names, "__name__": file.removesuffix(".py").replace("/", "_")})  # noqa: S102 (the instructor's own)
+    except Exception as error:  # noqa: BLE001 (whatever it raises is told)
+        raise BadBundle(f"{file} does not run: {type(error).__name__}: {error}") from None

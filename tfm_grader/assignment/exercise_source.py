@@ -24,6 +24,7 @@ from tfm_lib.checks.carried import BadWeights, Weights, read_weights
 MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")
 TAGS = {"visible", "hidden", "hide-input", "hide-output"}
 USUAL = {"torch", "math", "F", "nn"}  # always provided, because an answer may use names that the solution does not
+DEFINING = (ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AugAssign, ast.AnnAssign)
 PAGE_ONLY = re.compile(r"tfm_lib\.(?:book|widgets|checks)\b")
 PYTHON = re.compile(r"^(`{3,})python\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 
@@ -43,6 +44,7 @@ class Written:
     text_only: bool = False
     between: list[Block] = field(default_factory=list)  # the blocks after the statement, in order: cells, hints, prose
     stub: str = ""
+    given: list[str] = field(default_factory=list)  # folded cells with data or helper functions
     visible: list[str] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     solution: Block | None = None
@@ -140,12 +142,28 @@ def chosen(path: Path, seed: str, student: str = "") -> dict[str, Any]:
 
 def setup_of(path: Path, exercises: list[Written]) -> str:
     """Extract the chapter code that its exercises need: imports and helpers, with their dependencies."""
-    cells = code_before(path)
-    wanted = set().union(USUAL, *(_uses(each) for each in exercises if not each.text_only))
-    lines = []
+    return _needed_of(code_before(path), set().union(USUAL, *(_uses(each) for each in exercises if not each.text_only)))
+
+
+def visible_check(path: Path, exercises: list[Written]) -> str:
+    """Return the code of the checks that students see, with the chapter's and the given code that they need.
+
+    "" if the exercises have none. It runs without the notebook, and so without the students' code.
+    """
+    checks = [code for each in exercises for code in each.visible]
+    if not checks:
+        return ""
+    wanted = set().union(*(statement.uses for statement in _statements(checks)))
+    given = [code for each in exercises for code in each.given]
+    return "\n\n\n".join(filter(None, [_needed_of([*code_before(path), *given], wanted), *checks])) + "\n"
+
+
+def _needed_of(cells: list[str], wanted: set[str]) -> str:
+    """Extract from `cells` the imports and definitions that the names `wanted` need."""
+    lines: list[str] = []
     for statement in needed(_statements(cells), wanted - {"check", "exercise", "Mistake"}, effects=False):
         text = ast.get_source_segment(cells[statement.cell - 1], statement.node) or ""
-        defines = isinstance(statement.node, (ast.FunctionDef, ast.ClassDef, ast.Assign))
+        defines = isinstance(statement.node, DEFINING)
         if getattr(statement.node, "decorator_list", None):
             text = ast.unparse(statement.node)
         if (defines or (statement.imports and not PAGE_ONLY.search(text))) and text not in lines:
@@ -195,7 +213,9 @@ def _add(exercise: Written, block: Block) -> None:
     exercise.between.append(block)
     if "visible" in _tags(exercise, block):
         exercise.visible.append(code)
-    elif not exercise.stub and "hide-input" not in _tags(exercise, block):  # a folded cell before the stub gives data
+    elif "hide-input" in _tags(exercise, block):
+        exercise.given.append(code)
+    elif not exercise.stub:
         exercise.stub = code
 
 

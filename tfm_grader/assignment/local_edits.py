@@ -75,7 +75,7 @@ class Before:
         """Merge manually edited test files into `new`. Raises ChangedByHand on a conflict."""
         kept, clashes = dict(new), []
         for name, text in self._touched().items():
-            if not name.startswith("bundle/tests/"):
+            if not name.startswith(("bundle/tests/", "bundle/visible/")):
                 continue
             if name in new and digest(new[name]) == self.digests.get(name):
                 kept[name] = text

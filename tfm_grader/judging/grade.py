@@ -62,7 +62,9 @@ def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
             "Rename them, or let `tfm collect` make the folders; then run the command again."
         )
     return [
-        _submission(folder / student / f"{stem}.ipynb", student, stem) for student in students for stem in bundle.stems
+        submission_at(folder / student / f"{stem}.ipynb", student, stem)
+        for student in students
+        for stem in bundle.stems
     ]
 
 
@@ -74,7 +76,9 @@ def _can_be_written(name: str) -> bool:
         return False
 
 
-def _submission(path: Path, student: str, stem: str) -> Submission:
+def submission_at(path: Path, student: str, stem: str) -> Submission:
+    """Read the notebook at `path`, which may be anything; what is amiss is in its `trouble`."""
+
     def unread(trouble: str) -> Submission:
         return Submission(student=student, stem=stem, data=b"", trouble=trouble)
 

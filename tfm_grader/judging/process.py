@@ -34,10 +34,14 @@ def judge_until_closed() -> None:
     wire = Wire(os.dup(0), speak)
     try:
         begin = wire.hear(Begin)
+        from tfm_grader.sandbox.container import require_container
         from tfm_grader.sandbox.unprivileged import leave_root
 
         try:
-            leave_root()
+            if begin.in_container:
+                require_container()
+            else:
+                leave_root()
             end_with_the_command()
             judge, tried = _ready(begin, wire)
         except Refusal as error:
@@ -71,7 +75,7 @@ def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
     from tfm_grader.sandbox.selftest import require_safe
 
     limit_own_memory()
-    judge = Judge(begin, Sandbox(), wire.say)
+    judge = Judge(begin, Sandbox(begin.in_container), wire.say)
     try:
         tried = require_safe(judge.sandbox, [Path(path) for path in begin.private], judge.bundle.limits)
     except SandboxFailed as error:
@@ -85,7 +89,8 @@ class Judge:
     def __init__(self, begin: Begin, sandbox: Sandbox, tell: Callable[[Step | Done], None]):
         from tfm_grader.assignment.bundle import Bundle
 
-        self.bundle, self.sandbox, self.tell = Bundle(begin.manifest, begin.tests), sandbox, tell
+        self.bundle = Bundle(begin.manifest, begin.tests, begin.visible)
+        self.sandbox, self.tell = sandbox, tell
         self.grace = begin.grace
         self._tasks: dict[tuple[str, str], list[Any]] = {}
         for stem in self.bundle.stems:

@@ -18,7 +18,7 @@ from tfm_lib._packages import apt_install
 from tfm_lib._refusal import Refusal
 
 INSIDE = Path(__file__).parent / "inside"
-START = "import sys; sys.path.insert(0, '/grader'); import runpy; sys.argv[1:] = {files!r}; runpy.run_module('inside', run_name='__main__')"
+START = "import sys; sys.path.insert(0, {grader!r}); import runpy; sys.argv[1:] = {files!r}; runpy.run_module('inside', run_name='__main__')"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/tmp",
@@ -79,7 +79,7 @@ def command(wire: int, report: int) -> list[str]:
         words += ["--tmpfs", hidden, "--remount-ro", hidden]
     words += ["--ro-bind", str(INSIDE), "/grader/inside"]
     words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
-    return [*words, sys.executable, "-I", "-c", START.format(files=[str(wire), str(report)])]
+    return [*words, sys.executable, "-I", "-c", START.format(grader="/grader", files=[str(wire), str(report)])]
 
 
 def visible_folders() -> list[str]:

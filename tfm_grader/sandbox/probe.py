@@ -47,6 +47,30 @@ def look(paths, shown, environment):
     return found
 
 
+def look_in_container(paths, environment):
+    """List what is accessible to a submission in a container but should not be: `paths`, privileges, sockets."""
+    found = [f"{path} can be read (chmod -R go-rwx {path})" for path in paths if os.access(path, os.R_OK)]
+    if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
+        found.append("sockets can be made")
+    if extra := sorted(set(os.environ) - set(environment)):
+        found.append(f"the environment holds {', '.join(extra)}")
+    if 0 in (os.getuid(), os.geteuid(), os.getgid(), os.getegid()) or os.getgroups():
+        found.append("the submission is root, or in a group")
+    folders = ("/", "/usr", "/dev", "/var", "/etc", "/proc/1")
+    found += [f"{folder} can be written to" for folder in folders if opens(f"{folder}/x", os.O_CREAT | os.O_WRONLY)]
+    others = (f"/proc/{os.getppid()}/mem", f"/proc/{os.getppid()}/environ", "/proc/1/environ")
+    found += [f"{path} can be read" for path in others if opens(path, os.O_RDONLY)]
+    if ctypes.CDLL(None).unshare(0x10000000) == 0:
+        found.append("namespaces can be made")
+    attempts = {name: attempt for name, attempt in signals().items() if name != "a change of a device's times"}
+    return found + [f"{name} is possible" for name, attempt in attempts.items() if not refusal_of(attempt)]
+
+
+def opens(path, flags):
+    """Whether the file at `path` can be opened with `flags`."""
+    return not refusal_of(lambda: os.close(os.open(path, flags)))
+
+
 def signals():
     """Return attempts by which one submission could signal to another, or learn something about it."""
     number = os.open("/dev/null", os.O_RDWR)
@@ -100,7 +124,7 @@ def push(memory, disk, processes):
     found = []
     if not refusal_of(lambda: bytearray(memory << 20)):
         found.append("memory is not limited")
-    if not refusal_of(lambda: fill("/tmp/big", disk)):
+    if not refusal_of(lambda: fill(os.path.join(os.environ["TMPDIR"], "big"), disk)):
         found.append("writing is not limited")
     threads = [threading.Thread(target=time.sleep, args=(5,), daemon=True) for _ in range(processes)]
     if all(not refused_thread(thread) for thread in threads):

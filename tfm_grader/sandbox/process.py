@@ -10,11 +10,11 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TextIO
 
 from tfm_grader.assignment.manifest import Limits
-from tfm_grader.sandbox import bubblewrap
+from tfm_grader.sandbox import bubblewrap, container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import Channel, ChannelError, TimeUp
 from tfm_lib import _extras
@@ -37,9 +37,10 @@ class RunningSandbox:
 
 
 class Sandbox:
-    """Starts sandboxes, and sums the CPU time they used."""
+    """Starts sandboxes, and sums the CPU time they used. If `in_container`, each is only a user of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_container: bool = False) -> None:
+        self.in_container = in_container
         self.spent = 0.0  # CPU seconds
 
     @contextmanager
@@ -47,16 +48,9 @@ class Sandbox:
         """Open a fresh sandbox under `limits`, killed at the end of the block. Raises SandboxFailed, NoSandbox."""
         ours, theirs = socket.socketpair()
         heard, tell = os.pipe()
-        with ours, os.fdopen(heard) as report:
+        with ours, os.fdopen(heard) as report, container.place() if self.in_container else nullcontext() as place:
             with theirs, os.fdopen(tell, "w"):
-                process = subprocess.Popen(
-                    bubblewrap.command(theirs.fileno(), tell),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    pass_fds=[theirs.fileno(), tell],
-                    env={},
-                )
+                process = _started(place, theirs.fileno(), tell)
             cell = RunningSandbox(Channel(ours.fileno(), ours.fileno(), budget))
             try:
                 _lock(cell.channel, limits, process)
@@ -68,6 +62,22 @@ class Sandbox:
                 _kill(process)
                 cell.exit, cell.cpu = said.get("exit"), said.get("cpu", 0.0)
                 self.spent += cell.cpu + said.get("own", 0.0)
+
+
+def _started(place: container.Place | None, wire: int, report: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            place.command(wire, report) if place else bubblewrap.command(wire, report),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[wire, report],
+            **(place.options() if place else {"env": {}}),
+        )
+    except PermissionError as error:
+        raise NoSandbox(
+            f"The submission's user may not start {error.filename}. Install Python where every user may enter."
+        ) from None
 
 
 def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) -> None:

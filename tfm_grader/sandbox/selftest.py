@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.judging.replies import JudgePeer, Stopped
+from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import ENVIRONMENT, NoSandbox, links_to_python, visible_folders
 from tfm_grader.sandbox.inside.channel import TimeUp
 from tfm_grader.sandbox.inside.remote_calls import Raised
@@ -42,12 +43,15 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
     shown = visible_folders() + [link for link, _ in links_to_python()]
     roomy = replace(limits, seconds=60)  # a slow machine must not count as a leak
-    look = ("look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
+    look: tuple[Any, ...] = ("look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
+    if sandbox.in_container:
+        look = ("look_in_container", [*hidden, *container.hidden()], [*ENVIRONMENT, *HARMLESS])
     push = ("push", limits.memory + 256, limits.disk + 8, limits.processes)
     with _probe(sandbox, roomy) as ask:
         _require_ipython(ask)
         open_doors: list[str] = ask(*look)
-        ask("leave_something")
+        if not sandbox.in_container:
+            ask("leave_something")
     with _probe(sandbox, roomy) as ask:
         open_doors += ask(*look) + ask(*push)
         if not _ends(ask):
@@ -55,8 +59,14 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     if open_doors:
         raise NoSandbox(
             f"The sandbox does not hold: {'; '.join(sorted(set(open_doors)))}. Nothing was graded. "
-            "Run on another machine, or report this with your system's name and the version of bubblewrap."
+            + (
+                "Run the commands named there, and then this one again."
+                if sandbox.in_container
+                else "Run on another machine, or report this with your system's name and the version of bubblewrap."
+            )
         )
+    if sandbox.in_container:
+        return ["a user of its own", "no network", "hidden files closed", "no signals", "limits hold"]
     return [
         "no network",
         "no files but Python's",
@@ -86,7 +96,7 @@ def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
                 ) from error
 
         how = {"whole": True, "before": None, "seconds": limits.seconds, "cpu": limits.cpu}
-        names = ["look", "leave_something", "push", "hang"]
+        names = ["look", "look_in_container", "leave_something", "push", "hang"]
         try:
             peer.call("load", [[PROBE.read_text(encoding="utf-8")], {"probe": names}, {}, [], how])
         except (Stopped, Raised) as error:

@@ -25,7 +25,7 @@ def leave_root() -> None:
         return
     try:
         open_the_way()
-        number = _free_number()
+        number = free_number()
         os.setgroups([])
         os.setresgid(number, number, number)
         os.setresuid(number, number, number)
@@ -77,7 +77,8 @@ def open_the_way() -> None:
         os.close(number)
 
 
-def _free_number() -> int:
+def free_number() -> int:
+    """Return a user number that nobody has. Raises NoSandbox."""
     for number in range(FIRST, LAST):
         try:
             pwd.getpwuid(number)

@@ -1,7 +1,7 @@
 """The main process inside a sandbox: it loads torch, drops all privileges, and serves one submission.
 
-Its arguments are the file descriptors of the socket to the judge and of the pipe for its exit report. It reports
-that it is ready, receives the limits, and forks a process that receives the submission only once it is confined.
+Its arguments are the file descriptors of the socket to the judge and of the pipe for its exit report, and "container"
+if a container and its own user number take the place of bubblewrap's namespaces. It reports that it is ready, receives the limits, and forks a process that receives the submission only once it is confined.
 """
 
 from __future__ import annotations
@@ -23,18 +23,21 @@ from .channel import Channel
 LOADED = ("numpy", "torch", "jaxtyping", "asyncio", "ctypes", "IPython.core.inputtransformer2", "IPython.core.events")
 
 
-def main(wire: str, report: str) -> None:
+def main(wire: str, report: str, place: str = "") -> None:
     """Serve one judge until it hangs up, and write to `report` how the submission's process ended."""
     python = os.listdir("/tmp")  # only folders that lead to a Python below /tmp
     warm_up()
     talk, tell = int(wire), int(report)
     _say(talk, {"ready": True})
     limits: confinement.Limits = json.loads(_line(talk))
-    confinement.leave_namespaces()
+    if place:
+        confinement.hide_from_own_user()
+    else:
+        confinement.leave_namespaces()
     first = os.fork()
     if first == 0:
         os.close(tell)
-        inhabit(limits, talk, python)
+        inhabit(limits, talk, None if place else python)
     waiting = select.poll()
     waiting.register(talk, select.POLLRDHUP)
     waiting.register(os.pidfd_open(first), select.POLLIN)
@@ -46,14 +49,17 @@ def main(wire: str, report: str) -> None:
     _say(tell, {"exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "own": time.process_time()})
 
 
-def inhabit(limits: confinement.Limits, talk: int, python: list[str]) -> None:
-    """As the first process of the new namespaces, hide files, drop all privileges, and serve."""
+def inhabit(limits: confinement.Limits, talk: int, python: list[str] | None) -> None:
+    """As the first process of the new namespaces, hide files, drop all privileges, and serve.
+
+    In a container there are no new namespaces, and `python` is None.
+    """
     os.setsid()  # signals to its process group then reach no other process
     try:
         confinement.set_limits(limits)
-        status = confinement.furnish(limits, python)
+        status = confinement.settle() if python is None else confinement.furnish(limits, python)
         _, status = confinement.close_all_but(talk, status)
-        confinement.lock(status)
+        confinement.lock(status, bounded=python is not None)
     except Exception as error:  # noqa: BLE001 (whatever it is, nothing of a submission may run now)
         _say(talk, {"trouble": f"{type(error).__name__}: {error}"})
         os._exit(1)

@@ -42,6 +42,17 @@ def leave_namespaces() -> None:
             file.write(text)
 
 
+def hide_from_own_user() -> None:
+    """Keep other processes of this user, such as the submission's, out of this one's memory and files. Raises OSError."""
+    prctl(PR_SET_DUMPABLE, 0)
+
+
+def settle() -> int:
+    """As the submission's process in a container, end with the parent. Returns its status file, as `furnish` does."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    return os.open("/proc/self/status", os.O_RDONLY)
+
+
 def furnish(limits: Limits, python: list[str]) -> int:
     """As the first process of the new namespaces, forbid further namespaces and hide files. Raises OSError.
 
@@ -92,16 +103,21 @@ def close_all_but(*kept: int) -> list[int]:
     return list(range(3, 3 + len(kept)))
 
 
-def lock(status: int) -> None:
-    """Drop all privileges. Raises OSError, also if `status` shows that one is left."""
-    os.chdir("/tmp")
+def lock(status: int, bounded: bool = True) -> None:
+    """Drop all privileges. Raises OSError, also if `status` shows that one is left.
+
+    Unless `bounded`, programs may have privileges that this process lacks: it can start none.
+    """
+    if bounded:
+        os.chdir("/tmp")
     os.umask(0o077)
     drop_capabilities()
     prctl(PR_SET_DUMPABLE, 0)  # also prevents core dumps
     seccomp.install()
     with os.fdopen(status) as file:
         told = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
-    rights = int(told["CapEff"], 16) | int(told["CapPrm"], 16) | int(told["CapBnd"], 16)
+    kinds = ("CapEff", "CapPrm", "CapInh", "CapAmb", *(["CapBnd"] if bounded else []))
+    rights = any(int(told[kind], 16) for kind in kinds)
     if rights or told["NoNewPrivs"] != "1" or told["Seccomp"] != "2":
         raise PermissionError("not every right was given up")
 
