@@ -122,6 +122,7 @@ ROOMS = {
                 "test_classroom.py",
                 "test_projects.py",
                 "test_capstone.py",
+                "test_visible.py",
                 "test_audit_log.py",
                 "test_collect.py",
                 "test_nbgrader.py",

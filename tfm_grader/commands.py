@@ -1,4 +1,4 @@
-"""The command-line interface: assign, collect, grade, report."""
+"""The command-line interface: assign, collect, grade, report, gradescope."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tfm_grader.grade_commands import console, grade, report
+from tfm_grader.grade_commands import console, grade, gradescope, report
 from tfm_grader.names import counted
 from tfm_lib import _completion
 from tfm_lib._refusal import Refusal
@@ -19,7 +19,7 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 def register(app: typer.Typer) -> None:
     """Register the commands on `app`."""
-    for command in (assign, collect, grade, report):
+    for command in (assign, collect, grade, report, gradescope):
         app.command()(command)
 
 

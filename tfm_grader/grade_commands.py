@@ -367,6 +367,28 @@ def report(
         say(f"  {line}")
 
 
+def gradescope(
+    bundle: Annotated[Path, typer.Argument(help="The bundle that `tfm assign` made.")],
+    to: Annotated[Path, typer.Option(metavar="ZIP", help="The archive to write, as autograder.zip.")],
+    visible: Annotated[
+        bool, typer.Option("--visible", help="Only the checks that students see; no hidden test leaves this machine.")
+    ] = False,
+) -> None:
+    """Make the archive that grades an assignment on Gradescope, each submission in a container of its own."""
+    from tfm_book.notebooks.contents import find_root
+    from tfm_grader.assignment import bundle as bundles
+    from tfm_grader.exports.autograder import autograder
+
+    loaded = bundles.read_bundle(bundle, visible)
+    points = sum(entry.points for stem in loaded.stems for entry in loaded.exercises(stem) if entry.kind != "text")
+    if not to.parent.is_dir():
+        raise Refusal(f"There is no folder {to.parent} to write {to.name} into. Make it, or name another: --to")
+    made = autograder(find_root(), bundle, visible)
+    to.write_bytes(made)
+    given = "none, so set Autograder Points to 0" if visible else f"{points:g}: set Autograder Points to that"
+    say(f"{to} ({len(made) / 1e6:.1f} MB). Its points: {given}. Choose a container with 2 GB of memory or more.")
+
+
 def _filled(
     scores: list[Score], column: str, canvas: Path | None, moodle: Path | None, overwrite: bool
 ) -> Iterator[tuple[str, Filled]]:

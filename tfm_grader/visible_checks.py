@@ -26,7 +26,7 @@ SAID = {
     "stopped": "It was stopped.",
     "refused": "Not yet.",
 }
-ANSWERED, NO_ANSWER = "Your answer in words was found.", "No answer in words was found."
+ANSWERED, NO_ANSWER = "Your answer in words was found. It is marked by hand.", "No answer in words was found."
 NO_CHECK = "This exercise has no check that you can see."
 
 
@@ -66,7 +66,8 @@ class Told:
         if self.trouble:
             return self.trouble
         judged = [each for each in self.checked if each.counts]
-        return f"{sum(each.passed for each in judged)} of {counted(len(judged), 'check')} hold. {LATER}"
+        hold = "holds" if len(judged) == 1 else "hold"
+        return f"{sum(each.passed for each in judged)} of {counted(len(judged), 'check')} {hold}. {LATER}"
 
     @property
     def lines(self) -> list[str]:

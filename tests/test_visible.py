@@ -1,0 +1,273 @@
+"""What students are told before the due date: visible checks alone, on one machine or in a container, and Gradescope."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from project import ROOT
+from test_classroom import PRIVATE, solved, tfm
+from typer.testing import CliRunner
+
+from tfm_grader import visible_checks
+from tfm_grader.assignment.bundle import read_bundle, tasks
+from tfm_grader.assignment.bundle import visible_checks as checks_in
+from tfm_grader.assignment.exercise_source import chosen, visible_check, written_in
+from tfm_grader.exports.autograder import autograder
+from tfm_grader.sandbox import container
+from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_lib.cli import app
+
+SYSTEM = Path(f"/usr/bin/python3.{sys.version_info.minor}")  # a Python that every user may start
+WRONG = "def band(n):\n    return torch.zeros(n, n, dtype=torch.bool)"
+HOSTILE = """
+import os, socket
+said = {}
+for path in (TESTS, "/proc/1/environ", f"/proc/{os.getppid()}/mem", "/root"):
+    try:
+        said[path] = open(path).read(20) if not os.path.isdir(path) else os.listdir(path)
+    except OSError as error:
+        said[path] = type(error).__name__
+for name, attempt in {"fork": os.fork, "socket": socket.socket, "kill": lambda: os.kill(1, 9)}.items():
+    try:
+        attempt()
+        said[name] = "done"
+    except OSError as error:
+        said[name] = type(error).__name__
+try:
+    from tfm_lib.checks import masking
+    said["import"] = "done"
+except ImportError:
+    said["import"] = "ImportError"
+def band(n):
+    raise ValueError(" ".join(said.values()))
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_the_book(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    """The example of the instructors' page, without being tried."""
+    here = tmp_path_factory.mktemp("visible")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        tfm(
+            "assign",
+            "masking",
+            "--private",
+            PRIVATE,
+            "--seed",
+            "spring",
+            "--name",
+            "Masks",
+            "--no-verify",
+            "--to",
+            here,
+        )
+    return here
+
+
+def refused(*words: object) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code != 0
+    return " ".join((result.output + str(result.exception)).split())
+
+
+def notebook(course: Path, **answers: str) -> bytes:
+    return solved(json.loads((course / "student" / "masking.ipynb").read_text("utf-8")), **answers)
+
+
+@pytest.mark.parametrize("path", sorted(PRIVATE.rglob("*.md")), ids=lambda path: path.parent.name + "-" + path.stem)
+def test_every_visible_check_runs_without_the_notebook(path):
+    exercises = written_in(path, chosen(path, "spring"))
+    made = checks_in(visible_check(ROOT / "chapters" / path.name, exercises), path.stem)
+    assert set(made) == {each.id for each in exercises if each.visible}
+
+
+def test_the_bundle_holds_visible_checks_apart(course):
+    bundle = read_bundle(course / "bundle", visible=True)
+    (task,) = tasks(bundle, "masking", "")
+    assert task.id == "masking.band" and [test.hidden for test in task.tests] == [False]
+    assert "@hidden" not in bundle.source("masking", "") and "@exercise" not in read_bundle(course / "bundle").source(
+        "masking", ""
+    )
+
+
+def test_a_class_is_told_what_the_checks_say(course, tmp_path):
+    """Nothing hidden, no points, and no result."""
+    right = next(
+        each.solution_code
+        for each in written_in(PRIVATE / "masking.md", chosen(PRIVATE / "masking.md", "spring"))
+        if each.id == "masking.band"
+    )
+    hand_ins = {
+        "right": notebook(course, masking_band=right, masking_latency="Each layer waits."),
+        "empty": notebook(course),
+        "wrong": notebook(course, masking_band=WRONG),
+        "broken": b"%PDF",
+    }
+    for name, data in hand_ins.items():
+        (tmp_path / "submissions" / name).mkdir(parents=True)
+        (tmp_path / "submissions" / name / "masking.ipynb").write_bytes(data)
+    said = tfm("grade", tmp_path / "submissions", "--visible", "--bundle", course / "bundle")
+    assert "right, masking: 1 of 1 check holds" in said and "wrong, masking: 0 of 1" in said
+    assert {path.name for path in tmp_path.iterdir()} == {"submissions", "visible"}
+    pages = {path.stem: path.read_text("utf-8") for path in (tmp_path / "visible").glob("*.html")}
+    assert set(pages) == set(hand_ins)
+    assert "That holds." in pages["right"] and visible_checks.ANSWERED in pages["right"]
+    assert "still the stub" in pages["empty"] and visible_checks.NO_ANSWER in pages["empty"]
+    assert "Not yet." in pages["wrong"] and "could not be read" in pages["broken"]
+    for page in pages.values():
+        assert not any(secret in page for secret in ("a_band", "short_sentences", "any_length", 'points">'))
+
+
+def test_one_notebook_is_told_in_the_terminal(course, tmp_path):
+    path = tmp_path / "my answer.ipynb"  # its name says nothing, and the assignment has one chapter
+    path.write_bytes(notebook(course, masking_band=WRONG))
+    said = tfm("grade", path, "--visible", "--bundle", course / "bundle")
+    assert "masking: 0 of 1 check holds" in said and "→ " in said and visible_checks.LATER in said
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_notebook_of_several_chapters_is_recognised_by_its_hand_out(course):
+    import msgspec
+
+    bundle = read_bundle(course / "bundle", visible=True)
+    chapters = bundle.manifest.chapters
+    two = msgspec.structs.replace(
+        bundle.manifest,
+        chapters={**chapters, "layers": msgspec.structs.replace(chapters["masking"], handouts={"": "f" * 16})},
+    )
+    found = visible_checks.one_notebook(course / "student" / "masking.ipynb", type(bundle)(two, bundle.tests, True))
+    assert (found.stem, found.student) == ("masking", "")
+
+
+def test_what_does_not_fit_together_is_refused(course, tmp_path):
+    bundle = course / "bundle"
+    assert "no notebook and no folder" in refused("grade", tmp_path / "x", "--visible", "--bundle", bundle)
+    assert "--visible judges nothing" in refused("grade", tmp_path, "--visible", "--force", "--bundle", bundle)
+    assert "no sandbox 'none'" in refused("grade", tmp_path, "--sandbox", "none", "--bundle", bundle)
+    (tmp_path / "odd.ipynb").write_bytes(b"%PDF")
+    assert "cannot be read as a notebook" in refused("grade", tmp_path / "odd.ipynb", "--visible", "--bundle", bundle)
+
+
+def test_a_container_is_asked_for_only_in_one_and_by_root(monkeypatch):
+    monkeypatch.setattr(container, "MARKS", ())
+    for name in container.NAMES:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(NoSandbox, match="does not look like a container"):
+        container.require_container()
+    monkeypatch.setenv("TFM_CONTAINER", "1")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(NoSandbox, match="must be root"):
+        container.require_container()
+
+
+def test_in_a_container_one_student_at_a_time(course, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFM_CONTAINER", "1")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for name in ("anna", "ben"):
+        (tmp_path / "submissions" / name).mkdir(parents=True)
+    said = refused(
+        "grade", tmp_path / "submissions", "--visible", "--sandbox", "container", "--bundle", course / "bundle"
+    )
+    assert "one submission is judged at a time" in said
+
+
+@pytest.fixture(scope="module")
+def archive(course) -> bytes:
+    return autograder(ROOT, course / "bundle", visible=False)
+
+
+def test_the_archive_has_the_layout_that_gradescope_gives(archive, course):
+    names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
+    assert {"setup.sh", "run_autograder", "constraints.txt", "bundle/manifest.json", "bundle/tests/masking.py"} <= set(
+        names
+    )
+    modes = {
+        entry.filename: entry.external_attr >> 16 & 0o777 for entry in zipfile.ZipFile(io.BytesIO(archive)).infolist()
+    }
+    assert modes["setup.sh"] == modes["run_autograder"] == 0o755
+    assert archive == autograder(ROOT, course / "bundle", visible=False)  # the same again
+    shown = zipfile.ZipFile(io.BytesIO(autograder(ROOT, course / "bundle", visible=True)))
+    assert (
+        not any("tests/" in name for name in shown.namelist()) and "--visible" in shown.read("run_autograder").decode()
+    )
+    for name in ("setup.sh", "run_autograder"):
+        text = zipfile.ZipFile(io.BytesIO(archive)).read(name)
+        assert subprocess.run(["bash", "-n"], input=text, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, archive) -> Path:
+    """A folder as /autograder is after setup.sh; its Python borrows this environment's packages."""
+    if os.geteuid() != 0 or not SYSTEM.is_file():
+        pytest.skip("needs root, and a Python that every user may start")
+    made = tmp_path_factory.mktemp("autograder")
+    for path in (made, *made.parents[:-1]):
+        path.chmod(path.stat().st_mode | 0o011)
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        files.extractall(made / "source")
+    subprocess.run([SYSTEM, "-m", "venv", "--without-pip", made / "environment"], check=True)
+    packages = made / "environment" / "lib" / SYSTEM.name / "site-packages"
+    ours = next(path for path in map(Path, sys.path) if (path / "torch").is_dir())
+    (packages / "all.pth").write_text(f"{ours}\n")
+    for name in ("tfm_lib", "tfm_book", "tfm_grader"):
+        shutil.copytree(ROOT / name, packages / name, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    subprocess.run(["chmod", "-R", "go-rwx", made / "source", *packages.glob("tfm_*")], check=True)
+    return made
+
+
+def handed_in(home: Path, *flags: str, **files: bytes) -> dict:
+    shutil.rmtree(home / "submission", ignore_errors=True)
+    (home / "submission").mkdir()
+    for name, data in files.items():
+        (home / "submission" / f"{name}.ipynb").write_bytes(data)
+    python = home / "environment" / "bin" / "python"
+    run = subprocess.run(
+        [python, "-m", "tfm_grader.on_gradescope", *flags],
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin", "TFM_AUTOGRADER": str(home), "TFM_CONTAINER": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return json.loads((home / "results" / "results.json").read_text("utf-8"))
+
+
+@pytest.mark.long
+def test_a_submission_is_graded_in_a_container(course, home):
+    right = next(
+        each.solution_code
+        for each in written_in(PRIVATE / "masking.md", chosen(PRIVATE / "masking.md", "spring"))
+        if each.id == "masking.band"
+    )
+    made = handed_in(home, masking=notebook(course, masking_band=right, masking_latency="Each layer waits."))
+    scored = [each for each in made["tests"] if "max_score" in each]
+    assert made["score"] == sum(each["max_score"] for each in scored) == 4
+    assert {each["visibility"] for each in scored} == {"after_published"}
+    assert [each["status"] for each in made["tests"] if "status" in each] == ["passed"]
+    assert handed_in(home, masking=notebook(course))["score"] == 0
+    assert "no notebook" in handed_in(home)["output"]
+    twice = {"masking": notebook(course), "masking (1)": notebook(course)}
+    assert "Hand in one of them" in handed_in(home, **twice)["output"]
+
+
+@pytest.mark.long
+def test_a_submission_in_a_container_reads_nothing_and_reaches_nobody(course, home):
+    code = HOSTILE.replace("TESTS", repr(str(home / "source" / "bundle" / "tests" / "masking.py")))
+    made = handed_in(home, "--visible", masking=notebook(course, masking_band=code))
+    said = "\n".join(each["output"] for each in made["tests"])
+    assert made["score"] == 0 and not any("max_score" in each for each in made["tests"])
+    assert said.count("PermissionError") >= 6 and "ImportError" in said and "done" not in said, said

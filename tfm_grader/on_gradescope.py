@@ -1,0 +1,164 @@
+"""Grade the one submission in a container of Gradescope's, and write the results.json that it shows.
+
+    python -m tfm_grader.on_gradescope [--visible]
+
+Gradescope knows who hands in and when, so lateness and written answers are left to it. If something fails that isn't
+the student's fault, no results.json is written: Gradescope then tells the instructor, and nobody gets 0 points.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from tfm_grader import visible_checks
+from tfm_grader.assignment.bundle import Bundle, read_bundle
+from tfm_grader.assignment.manifest import Entry
+from tfm_grader.collecting import roster as rosters
+from tfm_grader.exports.grades import number
+from tfm_grader.judging.pool import Pool
+from tfm_grader.names import fold
+from tfm_grader.records import Begin, ExerciseResult, Job, Judged, NotJudged, Submission
+from tfm_grader.sandbox.container import require_container
+from tfm_lib._refusal import Refusal
+
+HOME = Path("/autograder")
+NO_POINTS = "These checks are those of your notebook. They give no points. " + visible_checks.LATER
+
+
+class NotAccepted(Exception):
+    """What was handed in can't be graded; the message tells the student what to do."""
+
+
+def results(home: Path, visible_only: bool) -> dict[str, Any]:
+    """Grade the submission in `home` and return results.json. Raises Refusal if the student isn't at fault."""
+    folder = home / "source" / "bundle"
+    require_container()
+    shown = read_bundle(folder, visible=True)
+    try:
+        found = _submitted(home, shown)
+    except NotAccepted as why:
+        return {"score": 0, "output": str(why), "tests": []}
+    tests = _visible(shown, found, folder)
+    if visible_only:
+        return {"score": 0, "output": NO_POINTS, "tests": tests}
+    scored = _scored(read_bundle(folder), found, folder)
+    return {"score": number(sum(each.get("score", 0) for each in scored)), "tests": [*tests, *scored]}
+
+
+def _submitted(home: Path, bundle: Bundle) -> list[Submission]:
+    """Find the notebook of each chapter. Raises NotAccepted."""
+    student, found = _student(home, bundle), dict[str, tuple[Path, Submission]]()
+    for path in sorted((home / "submission").rglob("*.ipynb")):
+        if ".ipynb_checkpoints" in path.parts or not path.is_file():
+            continue
+        try:
+            one = visible_checks.one_notebook(path, bundle)
+        except Refusal as why:
+            raise NotAccepted(str(why).replace(str(path), path.name)) from None
+        if one.stem in found:
+            names = f"{found[one.stem][0].name} and {path.name}"
+            raise NotAccepted(f"{names} are both notebooks of {one.stem}. Hand in one of them.")
+        found[one.stem] = path, one.but(student=student)
+    if not found:
+        names = " and ".join(f"{stem}.ipynb" for stem in bundle.stems)
+        raise NotAccepted(f"There is no notebook in what you handed in. Hand in {names}.")
+    return [one for _, one in found.values()]
+
+
+def _student(home: Path, bundle: Bundle) -> str:
+    """Return the student whose numbers count, by the roster in the bundle; "" if all have the same.
+
+    Only what Gradescope says of its users is believed. Raises Refusal if nobody fits.
+    """
+    if not any(set(texts) - {""} for texts in bundle.tests.values()):
+        return ""
+    about = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
+    said = {fold(str(user.get(key) or "")) for user in about.get("users", []) for key in ("email", "name")} - {""}
+    roster = rosters.kept(home / "source" / "bundle") or rosters.Roster(())
+    people = [each for each in roster.people if {fold(each.email), fold(each.name), fold(each.student)} & said]
+    if len(people) != 1:
+        raise Refusal(
+            f"The roster has {len(people)} students by {', '.join(sorted(said))}; each has numbers of their own."
+        )
+    return people[0].student
+
+
+def _visible(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict[str, Any]]:
+    """Run the visible checks; they have a status and no points."""
+    tests = []
+    with Pool(_begin(bundle, folder), 1) as pool:
+        for told in visible_checks.checked(bundle, found, pool):
+            if told.trouble:
+                tests.append({"name": f"{told.stem}, visible checks", "status": "failed", "output": told.trouble})
+            for each in told.checked:
+                status = {"status": "passed" if each.passed else "failed"} if each.counts else {}
+                lines = [
+                    each.said,
+                    *(f"✓ {one}" for one in each.held),
+                    *(f"→ {one}" for one in each.faults),
+                    *each.notes,
+                ]
+                name = f"{each.title}, visible check" if each.counts else each.title
+                tests.append({"name": name, **status, "output": "\n".join(lines)})
+    return [{**each, "visibility": "visible", "output_format": "text"} for each in tests]
+
+
+def _scored(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict[str, Any]]:
+    """Run the tests that give points. Raises Refusal if one couldn't be judged."""
+    by_stem = {each.stem: each for each in found}
+    jobs = [
+        Job(student=each.student, stem=stem, ids=[entry.id for entry in bundle.exercises(stem)], data=each.data or b"")
+        for stem, each in by_stem.items()
+    ]
+    rows: dict[str, ExerciseResult] = {}
+    with Pool(_begin(bundle, folder), 1) as pool:
+        for _, result in pool.results(jobs):
+            if isinstance(result, NotJudged):
+                raise Refusal(f"The submission could not be judged: {result.infrastructure}")
+            if isinstance(result, Judged):
+                rows |= result.exercises
+    return [
+        _told(entry, rows.get(entry.id), stem in by_stem)
+        for stem in bundle.stems
+        for entry in bundle.exercises(stem)
+        if entry.kind != "text"
+    ]
+
+
+def _told(entry: Entry, row: ExerciseResult | None, there: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": entry.title, "visibility": "after_published", "output_format": "text"}
+    if row is None:
+        output = "The notebook could not be read." if there else "Nothing was handed in."
+        return {**made, "score": 0, "max_score": number(entry.points), "output": output}
+    if row.status == "infrastructure":
+        raise Refusal(f"{entry.id} could not be judged: {row.cause or row.reason}")
+    said = [*dict.fromkeys(f"✓ {held}" for test in row.tests for held in test.held)]
+    said += dict.fromkeys(test.message for test in row.tests if test.message) or ([row.reason] if row.reason else [])
+    said += [row.graded.sentence] if row.graded and row.points < row.of else []
+    return {**made, "score": number(row.points), "max_score": number(row.of), "output": "\n".join(said)}
+
+
+def _begin(bundle: Bundle, folder: Path) -> Begin:
+    return Begin(bundle.manifest, bundle.tests, [str(folder)], visible=bundle.visible, in_container=True)
+
+
+def main() -> int:
+    """Write results.json. What goes wrong is printed, which only the instructor sees."""
+    home = Path(os.environ.get("TFM_AUTOGRADER", HOME))
+    try:
+        made = results(home, "--visible" in sys.argv[1:])
+    except (Refusal, OSError, ValueError) as error:
+        print(f"Not graded: {error}")
+        return 1
+    target = home / "results" / "results.json"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
