@@ -145,6 +145,9 @@ def test_the_bare_command_says_which_extra_brings_it(words, extra, tmp_path):
 def test_versions_agree():
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == tfm_lib.__version__
     assert f"\n## {tfm_lib.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.search(rf"\n## {re.escape(tfm_lib.__version__)}, (.+)", (ROOT / "CHANGELOG.md").read_text("utf-8"))[1]
+    date = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8")).get("date-released")
+    assert (str(date) == released) if date else released == "not yet released"
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     tools = [line for line in EXTRAS["dev"] if "==" in line]
     assert {"ruff", "mypy"} <= {NAME.match(line)[0] for line in tools}
