@@ -91,7 +91,7 @@ ROOMS = {
         True,
     ),
     "export": Room(
-        r"tfm_book/notebooks/.*|tfm_book/(?!commands|installing)[\w.]+",
+        r"tfm_book/(notebooks|slides)/.*|tfm_book/(?!commands|installing)[\w.]+",
         (
             "test_export.py",
             "test_taught.py",
@@ -99,7 +99,8 @@ ROOMS = {
             "test_packaging.py",
             "test_extras.py",
             "test_pages.py",
-            *browser("jupyterlab"),
+            "test_slides.py",
+            *browser("jupyterlab", "slides"),
         ),
         True,
     ),
@@ -123,6 +124,8 @@ ROOMS = {
                 "test_projects.py",
                 "test_capstone.py",
                 "test_visible.py",
+                "test_teams.py",
+                "test_regrade_requests.py",
                 "test_audit_log.py",
                 "test_collect.py",
                 "test_nbgrader.py",

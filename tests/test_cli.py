@@ -36,7 +36,7 @@ def tfm(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.Com
 
 def test_help_lists_the_commands() -> None:
     said = tfm("--help").stdout
-    commands = "build serve paper lab bank bench train translate assign collect grade report"
+    commands = "build serve paper slides lab bank bench train translate assign collect grade report gradescope"
     assert all(f" {name} " in said for name in commands.split())
     assert "--install-completion" in said and tfm("--version").stdout.strip() == __version__
 

@@ -27,7 +27,7 @@ ANNA = Person("anna", "Anna Lee", "Lee, Anna", "301", "alee", "a.lee@x.org", "1"
     "head",
     [
         "student,name,folder,lms id,login,email,section",
-        "Student,Full name,FOLDER,LMS_ID,Log-in,E-Mail,Group",
+        "Student,Full name,FOLDER,LMS_ID,Log-in,E-Mail,Section",
         "student id,Name,directory,Canvas ID,SIS Login ID,Email address,class",
         "student, name , folder,identifier,user name,e-mail address,section",
     ],

@@ -1,4 +1,4 @@
-"""Commands `tfm build`, `serve`, `paper`, `lab`, `bank` and `bench`: build, show, print, edit, export and measure the book."""
+"""Commands `tfm build`, `serve`, `paper`, `slides`, `lab`, `bank` and `bench`: what is made of the book, and how fast."""
 
 from __future__ import annotations
 
@@ -113,6 +113,42 @@ def paper(
     sheets = print_book(html, parts(root), target, book_title(root), tell)
     took = time.monotonic() - began
     console.print(f"The book is printed ({took:.0f} s): {_relative(target)}, {sheets} sheets", soft_wrap=True)
+
+
+def slides(
+    chapters: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CHAPTER]...",
+            help="Make slides of these only, as `masking`; of all if none.",
+            autocompletion=_completion.chapters,
+        ),
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="The folder to write into; _build/slides if none.")] = None,
+) -> None:
+    """Make slides of the built chapters, with their figures, formulas, questions and live widgets, to show offline."""
+    from tfm_book.notebooks.contents import book_title, find_root, pages, pages_named
+    from tfm_book.slides import write_decks
+
+    root = find_root()
+    html, wanted = root / "_build" / "html", pages_named(chapters or [], root)
+    names = [name for name in pages(root) if (name in wanted if wanted else _has_code(root / f"{name}.md"))]
+    if not all((html / f"{name}.html").is_file() for name in names):
+        raise Refusal("The book is not built yet. Build it first: tfm build")
+    folder = (to or root / "_build" / "slides").resolve()
+
+    def tell(file: str, count: int) -> None:
+        console.print(f"  {file}: {count} slides")
+
+    try:
+        decks = write_decks(html, names, folder, book_title(root), tell)
+    except (FileExistsError, NotADirectoryError):
+        raise Refusal(f"{folder} is not a folder. Name another one: --to FOLDER") from None
+    except PermissionError:
+        raise Refusal(f"{folder} cannot be written. Write into a folder of your own: --to FOLDER") from None
+    if not decks:
+        raise Refusal("There is nothing to show on these pages. Name a chapter, or none to make slides of them all.")
+    console.print(f"Slides of {len(decks)} chapters: {_relative(folder / 'index.html')}", soft_wrap=True)
 
 
 def lab(
@@ -240,8 +276,12 @@ def bench(
 
 
 def register(app: typer.Typer) -> None:
-    for command in (build, serve, paper, lab, bank, bench):
+    for command in (build, serve, paper, slides, lab, bank, bench):
         app.command()(command)
+
+
+def _has_code(source: Path) -> bool:
+    return source.is_file() and "{code-cell}" in source.read_text(encoding="utf-8")
 
 
 def _published(root: Path) -> str:

@@ -78,7 +78,9 @@ def assign(
     before = Before(to) if fresh else Before.of(to)
     drawn = not (seed or before.seed)
     seed = seed or before.seed or secrets.token_hex(8)
-    wishes = assigning.AssignOptions(find_root(), stems, seed, private, frozenset(exercise or ()), students, name, due)
+    teams = {person.student: person.team for person in class_.people if person.team} if class_ else {}
+    only = frozenset(exercise or ())
+    wishes = assigning.AssignOptions(find_root(), stems, seed, private, only, students, name, due, teams)
     made = assigning.make(wishes, None if fresh else before)
     try:
         if verify:

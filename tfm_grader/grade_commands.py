@@ -149,7 +149,7 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
     private = [str(path.resolve()) for path in ([bundle] if single else [bundle, submissions])]
     begin = Begin(loaded.manifest, loaded.tests, private, visible=True, in_container=in_container)
     waiting = [each for each in found if each.data is not None]
-    told: dict[str, list[visible_checks.Told]] = {}
+    told: dict[str, list[visible_checks.CheckedNotebook]] = {}
     with Pool(begin, min(jobs or os.cpu_count() or 1, max(1, len(waiting)))) as pool:
         if waiting:
             say(f"The sandbox holds: {', '.join(pool.start())}.")
@@ -160,7 +160,7 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
     if to is not None:
         name = loaded.manifest.name
         pages = {
-            f"{student or submissions.stem}.html": visible_checks.page(name, student or submissions.stem, each)
+            f"{student or submissions.stem}.html": visible_checks.visible_page(name, student or submissions.stem, each)
             for student, each in sorted(told.items())
         }
         replace_files(to, pages)
@@ -281,10 +281,14 @@ def report(
         Path | None, typer.Option(help="The collected submissions; beside the results if none.")
     ] = None,
     marks: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Marks by hand: student,exercise,points,reason.")
+        Path | None, typer.Option(metavar="CSV", help="Marks by hand: student (or team),exercise,points,reason.")
     ] = None,
     waivers: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Late days that do not count: student,chapter,days,reason.")
+        Path | None,
+        typer.Option(metavar="CSV", help="Late days that do not count, or due dates: student,chapter,days,due,reason."),
+    ] = None,
+    requests: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Requests for a regrade: student,exercise,request,answer.")
     ] = None,
     missing: Annotated[
         str, typer.Option(metavar="blank|zero", help="For what was not handed in; the manifest's word if none.")
@@ -337,7 +341,7 @@ def report(
         require_empty(to, pseudonyms)
     loaded = bundles.read_bundle(bundle)
     nothing = 0.0 if (missing or loaded.manifest.missing) == "zero" else None
-    sources = Sources(results, loaded, submissions, marks, waivers, nothing)
+    sources = Sources(results, loaded, submissions, marks, waivers, requests, nothing)
     with only_one(results, "tfm report"), only_one(to, "tfm report"):
         try:
             log = AuditLog(results)
@@ -355,6 +359,7 @@ def report(
         except OSError as fault:
             raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
         files, sheet = _beside_marks(files, made, to)
+        files = _beside_answers(files, made, to)
         replace_files(to, files)
         log.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
     if pseudonyms:
@@ -422,6 +427,21 @@ def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tupl
         **{other: each for other, each in files.items() if other != "marking.csv"},
         name: files["marking.csv"],
     }, name
+
+
+def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> dict[str, str | bytes]:
+    """Rename the list of requests in `files` if it would overwrite one with lines that this report doesn't have.
+
+    The older list stays as it is.
+    """
+    from tfm_grader.scoring.regrade_requests import free_name
+
+    if "requests.csv" not in files:
+        return files
+    name = free_name(to, made.requests)
+    kept = {path.name: path.read_bytes() for path in to.glob("requests*.csv") if path.name != name}
+    others = {other: each for other, each in files.items() if other != "requests.csv"}
+    return {**others, **kept, name: files["requests.csv"]}
 
 
 def _require_fresh(stale: list[str], as_judged: bool) -> None:

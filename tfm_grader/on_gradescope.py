@@ -146,7 +146,7 @@ def _begin(bundle: Bundle, folder: Path) -> Begin:
     return Begin(bundle.manifest, bundle.tests, [str(folder)], visible=bundle.visible, in_container=True)
 
 
-def main() -> int:
+def write_results() -> int:
     """Write results.json. What goes wrong is printed, which only the instructor sees."""
     home = Path(os.environ.get("TFM_AUTOGRADER", HOME))
     try:
@@ -161,4 +161,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_results())

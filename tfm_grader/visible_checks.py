@@ -52,7 +52,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Told:
+class CheckedNotebook:
     """What a student is told about one chapter's notebook. If it could not be checked, `trouble` says why."""
 
     student: str
@@ -96,23 +96,27 @@ def one_notebook(path: Path, bundle: Bundle) -> Submission:
     return submission_at(path, of.get(stems[0], ""), stems[0])
 
 
-def checked(bundle: Bundle, found: Iterable[Submission], engine: Engine) -> Iterator[Told]:
+def checked(bundle: Bundle, found: Iterable[Submission], engine: Engine) -> Iterator[CheckedNotebook]:
     """Run the visible checks of `bundle` on the notebooks `found`, and yield what each student is told."""
     jobs, by_key = [], {}
     for each in found:
         by_key[each.student, each.stem] = each
         if each.trouble:
-            yield Told(each.student, each.stem, trouble=f"Your notebook could not be read: {each.trouble}.")
+            yield CheckedNotebook(each.student, each.stem, trouble=f"Your notebook could not be read: {each.trouble}.")
         elif each.data is not None:
             ids = [entry.id for entry in bundle.exercises(each.stem)]
             jobs.append(Job(student=each.student, stem=each.stem, ids=ids, data=each.data))
     for job, result in engine.results(jobs):
         if isinstance(result, Judged):
-            yield Told(job.student, job.stem, [*_each(bundle, job.stem, result)])
+            yield CheckedNotebook(job.student, job.stem, [*_each(bundle, job.stem, result)])
         elif isinstance(result, Unreadable):
-            yield Told(job.student, job.stem, trouble=f"Your notebook could not be read: {result.unreadable}.")
+            yield CheckedNotebook(
+                job.student, job.stem, trouble=f"Your notebook could not be read: {result.unreadable}."
+            )
         elif isinstance(result, NotJudged):
-            yield Told(job.student, job.stem, trouble=f"The checks could not be run: {result.infrastructure}")
+            yield CheckedNotebook(
+                job.student, job.stem, trouble=f"The checks could not be run: {result.infrastructure}"
+            )
 
 
 def _each(bundle: Bundle, stem: str, result: Judged) -> Iterator[Checked]:
@@ -137,7 +141,7 @@ def _of_row(title: str, row: ExerciseResult, notes: list[str]) -> Checked:
     return Checked(row.id, title, SAID.get(test.outcome, "Not yet."), test.held, faults, remarks, passed, True)
 
 
-def page(assignment: str, student: str, told: Iterable[Told]) -> str:
+def visible_page(assignment: str, student: str, told: Iterable[CheckedNotebook]) -> str:
     """Build the page for one student."""
     body = [f"<h1>{text(assignment)}: what the checks say</h1>"]
     for each in told:

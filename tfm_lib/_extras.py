@@ -15,6 +15,7 @@ EXTRA_OF = {  # first word after `tfm` → the extra with what the command needs
     "build": "book",
     "serve": "command",
     "paper": "paper",
+    "slides": "book",
     "lab": "lab",
     "bank": "lab",
     "train": "train",
@@ -25,6 +26,7 @@ EXTRA_OF = {  # first word after `tfm` → the extra with what the command needs
     "collect": "classroom",
     "grade": "classroom",
     "report": "classroom",
+    "gradescope": "classroom",
     "bench": "dev",
 }
 APART = {"distributed": "dask", "nbgrader": "hub", "datasets": "wmt14"}  # packages for some options of a command

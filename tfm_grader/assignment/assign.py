@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class AssignOptions:
     roster: tuple[str, ...] = ()
     name: str = ""
     due: str = ""
+    teams: Mapping[str, str] = field(default_factory=dict)  # by student; a team shares its values
 
 
 def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
@@ -167,7 +168,8 @@ def _exercises(wishes: AssignOptions, stem: str, student: str) -> list[Written]:
     if not chapter.is_file():
         raise BadSource(f"There is no chapter {stem}: {chapter} does not exist.")
     private = _private(wishes, stem)
-    own = written_in(private, chosen(private, wishes.seed, student)) if private else []
+    whose = wishes.teams.get(student, student)
+    own = written_in(private, chosen(private, wishes.seed, whose)) if private else []
     found = written_in(chapter) + own
     if wishes.only:
         found = [exercise for exercise in found if exercise.id in wishes.only]

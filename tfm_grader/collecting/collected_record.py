@@ -155,10 +155,17 @@ def late_days(to: Path, due: datetime | None) -> dict[str, float | None]:
     days: dict[str, float | None] = {}
     for student, known in roster(to).items():
         for stem, file in known.files.items():
-            if due is not None and file.handed_in is not None:
-                days[f"{student}/{stem}"] = max(0.0, (file.handed_in - due.timestamp()) / 86_400)
-            elif file.late is not None:
-                days[f"{student}/{stem}"] = 1.0 if file.late else 0.0
-            else:
-                days[f"{student}/{stem}"] = 0.0 if due is None else None
+            days[f"{student}/{stem}"] = days_late(file, due)
     return days
+
+
+def days_late(file: HandIn, due: datetime | None, own: bool = False) -> float | None:
+    """Return the days of one file after `due`, None if unknown.
+
+    If the due date is the student's `own`, the LMS's late mark says nothing about it.
+    """
+    if due is not None and file.handed_in is not None:
+        return max(0.0, (file.handed_in - due.timestamp()) / 86_400)
+    if file.late is not None and not own:
+        return 1.0 if file.late else 0.0
+    return 0.0 if due is None else None

@@ -30,10 +30,15 @@ HEADERS = {
     "lms_id": ("lms id", "lms number", "lms", "canvas id", "moodle id", "user id", "identifier", "participant"),
     "login": ("login", "log in", "login id", "sis login id", "username", "user name", "user", "account"),
     "email": ("email", "e mail", "mail", "email address", "e mail address"),
-    "section": ("section", "group", "class"),
+    "section": ("section", "class"),
+    "team": ("team", "team name", "project team"),
     "": ("note", "notes", "comment", "comments"),  # for the instructor; ignored
 }
-SHOWN = "student, name, folder, lms id, login, email, section, note"
+SHOWN = "student, name, folder, lms id, login, email, section, team, note"
+GROUP = (
+    "line 1: 'group' can mean two things: call the column section (a part of the class) or team "
+    "(students who hand in together)"
+)
 NUMBER = re.compile(r"(?:participant )?0*([0-9]{1,30})")
 NAMES = ("student", "folder", "login", "email")  # fields that a folder's name or a login may match
 
@@ -53,6 +58,7 @@ class Person:
     login: str = ""
     email: str = ""
     section: str = ""
+    team: str = ""  # the students with the same team hand in together
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,12 @@ class Roster:
     @property
     def students(self) -> tuple[str, ...]:
         return tuple(person.student for person in self.people)
+
+    @property
+    def teams(self) -> dict[str, tuple[str, ...]]:
+        """The members of each team, by its name."""
+        names = dict.fromkeys(person.team for person in self.people if person.team)
+        return {name: tuple(each.student for each in self.people if each.team == name) for name in names}
 
     def whose(self, claim: Claim) -> list[Person]:
         """List the students that a claim may identify: none, one, or several if it is ambiguous."""
@@ -90,7 +102,7 @@ def read_roster(path: Path) -> Roster:
     if columns is None:  # a list of names without a header
         columns, rows = ["student"], [(0, []), *rows]
     people = list(_people(columns, rows[1:], faults)) if columns.count("student") == 1 else []
-    faults += _twice(people)
+    faults += _twice(people) + _teams_that_clash(people)
     if not people and not faults:
         faults.append("line 2: there is no student in it.")
     _refuse(path.name, faults)
@@ -111,7 +123,8 @@ def kept(folder: Path) -> Roster | None:
     except (OSError, ValueError, RecursionError) as error:
         raise BadRoster(f"{folder / FILE} cannot be read ({error}). Give the roster again with --roster.") from None
     people = list(enumerate(found.people, start=1))
-    _refuse(FILE, [f"student {at}: {fault}" for at, each in people for fault in _faults(each)] + _twice(people))
+    faults = [f"student {at}: {fault}" for at, each in people for fault in _faults(each)]
+    _refuse(FILE, faults + _twice(people) + _teams_that_clash(people))
     return found
 
 
@@ -169,8 +182,10 @@ def _columns(heads: list[str], faults: list[str]) -> list[str | None] | None:
         return None
     if len(heads) == 1:
         return ["student"]
-    for head, meaning in zip(heads, found, strict=True):
-        if meaning is None and head:
+    for head, plain_head, meaning in zip(heads, plain_heads, found, strict=True):
+        if plain_head == "group":
+            faults.append(GROUP)
+        elif meaning is None and head:
             faults.append(f"line 1: there is no column {plain(head)!r}. There are {SHOWN}.")
         elif meaning and found.count(meaning) > 1:
             faults.append(f"line 1: two columns say the same: {plain(head)!r} is {meaning.replace('_', ' ')}.")
@@ -200,6 +215,8 @@ def _faults(person: Person) -> list[str]:
         found.append("the student is missing.")
     elif not names_a_folder(person.student):
         found.append(f"{plain(person.student)!r} cannot name a folder. Use letters, digits, and . _ - @ + inside.")
+    if person.team and not names_a_folder(person.team):
+        found.append(f"{plain(person.team)!r} cannot name a team. Use letters, digits, and . _ - @ + inside.")
     if person.lms_id and not NUMBER.fullmatch(person.lms_id):
         found.append(
             f"{plain(person.lms_id)!r} is no number of an LMS. Format the column as text, and give digits alone."
@@ -226,3 +243,31 @@ def _twice(people: list[tuple[int, Person]]) -> list[str]:
                 )
             seen.setdefault(key, (line, field))
     return list(dict.fromkeys(found))
+
+
+def _teams_that_clash(people: list[tuple[int, Person]]) -> list[str]:
+    """List teams that could be mistaken for a student or for another team, since marks and waivers name either."""
+    students: dict[str, tuple[int, str]] = {}
+    for line, person in people:
+        for field in NAMES:
+            if name := getattr(person, field):
+                students.setdefault(fold(name), (line, field))
+    spelt: dict[str, tuple[int, str]] = {}
+    found = []
+    for line, person in people:
+        if not person.team:
+            continue
+        team = fold(person.team)
+        first, name = spelt.setdefault(team, (line, person.team))
+        if name != person.team:
+            found.append(
+                f"line {line}: the team {plain(person.team)!r} is written {plain(name)!r} in line {first}. "
+                "Write it the same way in both."
+            )
+        elif first == line and team in students:
+            other, field = students[team]
+            found.append(
+                f"line {line}: the team {plain(person.team)!r} has the same name as the {field} of line {other}. "
+                "Give the team another name."
+            )
+    return found

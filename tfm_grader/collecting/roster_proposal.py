@@ -29,8 +29,8 @@ def proposed(roster: Roster, unknown: list[Claim]) -> tuple[Roster, int]:
 
 def as_csv(roster: Roster) -> str:
     """Write the roster as CSV that spreadsheets and `--roster` can read."""
-    lines = [("student", "name", "folder", "lms id", "login", "email", "section")]
-    lines += [(p.student, p.name, p.folder, p.lms_id, p.login, p.email, p.section) for p in roster.people]
+    lines = [("student", "name", "folder", "lms id", "login", "email", "section", "team")]
+    lines += [(p.student, p.name, p.folder, p.lms_id, p.login, p.email, p.section, p.team) for p in roster.people]
     return table(lines)
 
 

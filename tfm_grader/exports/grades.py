@@ -15,8 +15,8 @@ from tfm_lib._refusal import Refusal
 
 AUDIT = [
     *("student", "exercise", "points", "of", "by", "by the tests", "author", "marked at", "reason"),
-    *("late days", "waived days", "share left", "counts", "status", "judged at", "hand-in", "marked text", "bundle"),
-    "grader",
+    *("late days", "waived days", "due", "waiver", "share left", "counts", "status"),
+    *("judged at", "hand-in", "marked text", "bundle", "grader"),
 ]
 Times = dict[tuple[str, str], str]  # when each score was determined, by student and exercise
 
@@ -26,16 +26,30 @@ class CannotExport(Refusal):
 
 
 def grades(scores: list[Score], audit: list[list[Any]] | None = None) -> str:
-    """Write one line for each student. With `audit`, a column holds the hash of their lines in audit.csv."""
+    """Write one line for each student. With `audit`, a column holds the hash of their lines in audit.csv.
+
+    If the class has teams, two columns name the team and whose notebook counts.
+    """
     ids = list(dict.fromkeys(row.id for score in scores for row in score.rows))
-    head = ["student", "name", *ids, "late days", "waived days", "before lateness", "points", "of", "waits"]
+    teams = any(score.team for score in scores)
+    head = ["student", "name", *(["team", "handed in by"] if teams else []), *ids]
+    head += ["late days", "waived days", "before lateness", "points", "of", "waits"]
     lines: list[list[Any]] = [[*head, "audit"] if audit else head]
     for score in scores:
         points = {row.id: number(row.points) for row in score.rows}
-        line = [score.student, score.name, *(points.get(id, "") for id in ids), days(score.late), days(_waived(score))]
+        line: list[Any] = [score.student, score.name, *([score.team, handed_in_by(score)] if teams else [])]
+        line += [*(points.get(id, "") for id in ids), days(score.late), days(_waived(score))]
         line += [number(score.before), number(score.points), number(score.of), waits_for(score)]
         lines.append([*line, lines_digest(score.student, audit)] if audit else line)
     return table(lines)
+
+
+def handed_in_by(score: Score) -> str:
+    """Name the member whose notebook counts for a student's team, by chapter if there are several."""
+    by_chapter = {stem: holder.student for stem, holder in score.holders.items()}
+    if len(set(by_chapter.values())) > 1:
+        return "; ".join(f"{stem}: {student}" for stem, student in by_chapter.items())
+    return next(iter(by_chapter.values()), "")
 
 
 def waits_for(score: Score) -> str:
@@ -50,21 +64,29 @@ def _waived(score: Score) -> float:
 
 
 def audit(scores: list[Score], times: Times) -> list[list[Any]]:
-    """Write one line for each score: who or what determined it, its inputs, tests and grader version."""
-    lines: list[list[Any]] = [AUDIT]
+    """Write one line for each score: who or what determined it, its inputs, tests and grader version.
+
+    If the class has teams, a column names whose notebook it was.
+    """
+    teams = any(score.team for score in scores)
+    lines: list[list[Any]] = [[*AUDIT, "handed in by"] if teams else AUDIT]
     for score in scores:
         for row in score.rows:
             stem = row.id.partition(".")[0]
             mark, bound, waiver = row.mark, row.bound, score.waived.get(stem)
+            due = score.due.get(stem)
+            holder = score.holders.get(stem)
+            whose = holder.student if holder else "" if score.team else score.student
             by = "hand" if mark else "tests" if row.judged is not None else row.lacks or "your rule"
             lines.append(
                 [
                     *(score.student, row.id, number(row.points), number(row.of), by, number(row.judged)),
                     *((mark.author, mark.time, mark.reason) if mark else ("", "", row.why)),
                     *(days(score.late_days.get(stem, 0.0)), days(waiver.days if waiver else 0.0)),
+                    *(due.isoformat(timespec="minutes") if due else "", waiver.reason if waiver else ""),
                     *(number(score.factors.get(stem, 1.0)), number(score.counted(row)), row.status),
-                    *(times.get((score.student, row.id), ""), bound.handed_in, row.subject if mark else ""),
-                    *(bound.bundle, bound.grader),
+                    *(times.get((whose, row.id), ""), bound.handed_in, row.subject if mark else ""),
+                    *(bound.bundle, bound.grader, *([whose] if teams else [])),
                 ]
             )
     return lines

@@ -35,8 +35,8 @@ def require_empty(folder: Path, key_file: Path) -> None:
 def pseudonymised(made: list[Score], key_file: Path) -> list[Score]:
     """Replace each student by a code; the code is stable while `key_file` (created if missing) is kept.
 
-    Drops all text by students or instructors, LMS numbers and hashes of submitted files; late days are rounded up to
-    whole days.
+    Drops all text by students or instructors, LMS numbers, teams, due dates of a student's own and hashes of submitted
+    files; late days are rounded up to whole days.
     """
     key = _key(key_file)
     coded = [_anonymous(score, _code(score.student, key)) for score in made]

@@ -67,7 +67,26 @@ class Exported(Record, tag_field="what", tag="exported", frozen=True):
     stale: bool = False  # exported although the inputs of some scores had changed
 
 
-Event = Judgement | Marked | Withdrawn | Exported
+class Requested(Record, tag_field="what", tag="requested", frozen=True):
+    """A student's request for a regrade, logged when first seen, with the points of that time."""
+
+    student: str
+    exercise: str
+    request: str  # the SHA-256 of its text
+    points: float | None = None
+
+
+class Answered(Record, tag_field="what", tag="answered", frozen=True):
+    """The answer to a request for a regrade, and the points that it left."""
+
+    student: str
+    exercise: str
+    request: str  # the SHA-256 of its text
+    answer: str
+    points: float | None = None
+
+
+Event = Judgement | Marked | Withdrawn | Exported | Requested | Answered
 
 
 class LogLine(Record, frozen=True):

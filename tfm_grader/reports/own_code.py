@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from types import MappingProxyType
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Chapter
@@ -63,8 +64,8 @@ class Own:
     alike: list[tuple[str, Pair]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, bundle: Bundle, files: Iterable[Submission]) -> Own:
-        """Read it from the current notebooks."""
+    def of(cls, bundle: Bundle, files: Iterable[Submission], teams: Mapping[str, str] = MappingProxyType({})) -> Own:
+        """Read it from the current notebooks; members of one of the `teams`, by student, are no pair."""
         cells: dict[tuple[str, str], dict[str, list[str]]] = {}
         programs: dict[str, dict[str, list[str]]] = {}
         weights: dict[tuple[str, str], set[str]] = {}  # the students who handed in the same ones
@@ -75,11 +76,20 @@ class Own:
                 programs.setdefault(file.stem, {})[file.student] = written(file.data, chapter)
                 for digest in carried(file.data):
                     weights.setdefault((file.stem, digest), set()).add(file.student)
-        alike = [(stem, pair) for stem, found in programs.items() for pair in pairs(found)]
+        alike = [(stem, pair) for stem, found in programs.items() for pair in pairs(found, teams)]
         for (stem, _), students in weights.items():
-            alike += [(f"{stem}: weights", Pair(*each, 1.0)) for each in combinations(sorted(students), 2)]
+            alike += [
+                (f"{stem}: weights", Pair(one, other, 1.0))
+                for one, other in combinations(sorted(students), 2)
+                if one not in teams or teams[one] != teams.get(other)
+            ]
         return cls(cells, alike)
 
     def graded(self, score: Score) -> dict[str, list[str]]:
         """Return one student's graded cells by exercise; none if the notebook has changed since."""
-        return {row.id: self.cells.get((score.student, row.bound.handed_in), {}).get(row.id, []) for row in score.rows}
+        found = {}
+        for row in score.rows:
+            holder = score.holders.get(row.id.partition(".")[0])
+            whose = holder.student if holder else score.student
+            found[row.id] = self.cells.get((whose, row.bound.handed_in), {}).get(row.id, [])
+        return found

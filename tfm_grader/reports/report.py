@@ -19,8 +19,20 @@ from tfm_grader.names import digest
 from tfm_grader.records import StudentResult, Submission
 from tfm_grader.reports import class_overview, student_feedback
 from tfm_grader.reports.own_code import Own
-from tfm_grader.scoring import late_waivers, manual_grades, marking_sheet
-from tfm_grader.scoring.scores import ACCEPTED, HAND_IN, READABLE, RUN, ClassMember, Rules, Score, score, with_marks
+from tfm_grader.reports.team_hand_ins import as_member, correct_days, decided, shared_result
+from tfm_grader.scoring import late_waivers, manual_grades, marking_sheet, regrade_requests
+from tfm_grader.scoring.scores import (
+    ACCEPTED,
+    HAND_IN,
+    READABLE,
+    RUN,
+    UNDECIDED,
+    ClassMember,
+    Rules,
+    Score,
+    score,
+    with_marks,
+)
 from tfm_grader.scoring.staleness import binding, compared
 
 
@@ -33,6 +45,7 @@ class Sources:
     submissions: Path
     marks: Path | None = None
     waivers: Path | None = None
+    requests: Path | None = None
     nothing: float | None = None  # the points for exercises not submitted; None leaves them blank
 
 
@@ -49,33 +62,48 @@ class Report:
     at: str = ""
     hidden: bool = False  # whether names are replaced by pseudonyms
     desk: marking_sheet.Desk | None = None
+    requests: regrade_requests.Requests = field(default_factory=regrade_requests.Requests)
     own: Own = field(default_factory=Own)
     handed_in: list[tuple[str, str, str]] = field(default_factory=list)  # student, kind of source, path in the source
 
     @classmethod
     def of(cls, sources: Sources, log: AuditLog) -> Report:
-        """Build the report from `sources`. Raises BadMarks, BadWaivers."""
+        """Build the report from `sources`. Raises BadMarks, BadWaivers, BadRequests."""
         found = {result.student: result for result in results.all_in(sources.results)}
         files = {}
         if sources.submissions.is_dir():
             files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
-        people = _people(sources, files, found)
+        collected, waived = roster(sources.submissions), late_waivers.Waivers()
+        alone = _people(sources, files, found)
+        teams = decided(sources.bundle, rosters.kept(sources.submissions), files, found, collected)
+        people = {name: as_member(name, alone, teams, collected) for name in alone}
         seen = compared(sources.bundle, found, files if sources.submissions.is_dir() else None, people, log.judged)
         if not sources.submissions.is_dir():
             gone = f"{sources.submissions}: no such folder, and so no names, no dates and no notebooks to compare with"
             seen.stale.append(f"{gone}; name the collected submissions with --submissions")
         rule = sources.bundle.manifest.late
-        collected, waived = roster(sources.submissions), late_waivers.Waivers()
         if sources.waivers:
             left = (found.keys() | collected.keys()) - people.keys()
-            waived = late_waivers.read_waivers(sources.waivers, people, sources.bundle.stems, left)
+            waived = late_waivers.read_waivers(sources.waivers, people, sources.bundle.stems, left, teams.members)
         if waived.left:
             seen.notes.append(f"waivers passed over, since the student left the class: {', '.join(waived.left)}")
-        rules = Rules(rule, late_days(sources.submissions, rule.due_at), waived.given, sources.nothing)
-        made = [score(sources.bundle, name, person, found.get(name), rules) for name, person in people.items()]
+        seen.notes += teams.notes({name: person.refused for name, person in alone.items()})
+        days = late_days(sources.submissions, rule.due_at)
+        unknown = correct_days(days, sources.bundle, people, waived, collected)
+        if unknown:
+            seen.notes.append(
+                f"have a due date of their own, but Canvas only says whether they met its own date, so it isn't known "
+                f"how late they are, which costs nothing: {', '.join(unknown)}"
+            )
+        rules = Rules(rule, days, waived.given, sources.nothing)
+        made = [
+            score(sources.bundle, name, person, shared_result(name, person, found), rules)
+            for name, person in people.items()
+        ]
         given, lines = manual_grades.Marks({}), []
         if sources.marks:
-            most = {(each.student, row.id): row.of for each in made for row in each.rows}
+            whose = [(name, each) for each in made for name in (each.student, each.team) if name]
+            most = {(name, row.id): row.of for name, each in whose for row in each.rows}
             given = manual_grades.require_known(
                 manual_grades.read_marks(sources.marks), most, sources.marks, found.keys() - people.keys()
             )
@@ -83,18 +111,24 @@ class Report:
             marking_sheet.require_within(lines, sources.bundle)
         bound = binding(made, given, log)
         made = with_marks(made, replace(given, given=bound.given), bound.stale)
+        requests = regrade_requests.Requests()
+        if sources.requests:
+            asked = regrade_requests.read_requests(sources.requests)
+            left = (found.keys() | collected.keys()) - people.keys()
+            requests = regrade_requests.settle(asked, made, log, sources.requests, left)
         times = {key: line.at for key, line in log.judged.items()}
-        notes = [*log.faults, *seen.notes, *bound.notes]
+        notes = [*log.faults, *seen.notes, *bound.notes, *requests.notes]
         return cls(
             sources.bundle.manifest.name,
             made,
             times,
             notes,
             seen.stale,
-            bound.events,
+            [*bound.events, *requests.events],
             bound.at,
             desk=marking_sheet.Desk.of(sources.bundle, made, lines),
-            own=Own.of(sources.bundle, files.values()),
+            requests=requests,
+            own=Own.of(sources.bundle, files.values(), teams.of_student),
             handed_in=[
                 (student, file.kind, file.where)
                 for student, known in collected.items()
@@ -105,7 +139,13 @@ class Report:
     def under_pseudonyms(self, key_file: Path) -> Report:
         """Return a copy with codes in place of names."""
         return replace(
-            self, scores=pseudonymised(self.scores, key_file), hidden=True, desk=None, own=Own(), handed_in=[]
+            self,
+            scores=pseudonymised(self.scores, key_file),
+            hidden=True,
+            desk=None,
+            requests=regrade_requests.Requests(),
+            own=Own(),
+            handed_in=[],
         )
 
     def files(self) -> dict[str, str | bytes]:
@@ -119,12 +159,16 @@ class Report:
         if not self.hidden:  # its hashes would identify anyone whose notebook is known
             made["audit.csv"] = grades.table(lines)
         shown = {
-            each.student: student_feedback.student_page(each, self.assignment, self.own.graded(each))
+            each.student: student_feedback.student_page(
+                each, self.assignment, self.own.graded(each), self.requests.of(each.student)
+            )
             for each in self.scores
         }
         made |= archives(shown, self.handed_in)
         if self.desk is not None and self.desk.waiting:
             made |= {"marking.csv": self.desk.sheet(), "marking.html": self.desk.page()}
+        if self.requests.outcomes:
+            made["requests.csv"] = self.requests.sheet()
         for each in self.scores:
             made[f"feedback/{each.student}.html"] = shown[each.student]
             made[f"gradescope/{each.student}/results.json"] = grades.gradescope(each)
@@ -139,6 +183,10 @@ class Report:
             for row in each.rows:
                 if row.lacks == HAND_IN:
                     found.setdefault("nothing handed in", []).append(each.student)
+                elif row.lacks == UNDECIDED:
+                    found.setdefault("wait for a decision on which of their team's notebooks counts", []).append(
+                        each.student
+                    )
                 elif row.lacks == RUN:
                     found.setdefault(f"{row.id} could not be judged ({row.why})", []).append(each.student)
                 elif row.lacks in (READABLE, ACCEPTED):

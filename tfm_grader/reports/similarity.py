@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 
 RUN = 12  # tokens; shorter runs of two programs may agree by chance
 LEAST = 60  # minimum number of runs for a program to be compared
@@ -31,11 +32,17 @@ class Pair:
     share: float
 
 
-def pairs(programs: Mapping[str, Iterable[str]]) -> list[Pair]:
-    """Return the most similar pairs among `programs`, which maps students to code cells."""
+def pairs(programs: Mapping[str, Iterable[str]], teams: Mapping[str, str] = MappingProxyType({})) -> list[Pair]:
+    """Return the most similar pairs among `programs`, which maps students to code cells.
+
+    `teams` maps students to teams: members of one team are no pair, and what they share counts once.
+    """
     runs = {student: _runs(cells) for student, cells in programs.items()}
-    times = Counter(run for found in runs.values() for run in found)
-    common = max(2, len(runs) // 2) if len(runs) > 4 else len(runs)
+    groups: dict[tuple[bool, str], set[int]] = {}
+    for student, found in runs.items():
+        groups.setdefault(_group(student, teams), set()).update(found)
+    times = Counter(run for found in groups.values() for run in found)
+    common = max(2, len(groups) // 2) if len(groups) > 4 else len(groups)
     rare = {student: {run for run in found if times[run] <= min(common, KEPT)} for student, found in runs.items()}
     holders: dict[int, list[str]] = {}
     for student, found in rare.items():
@@ -45,9 +52,16 @@ def pairs(programs: Mapping[str, Iterable[str]]) -> list[Pair]:
     made = []
     for (first, second), count in together.items():
         fewer = min(len(rare[first]), len(rare[second]))
+        if _group(first, teams) == _group(second, teams):
+            continue
         if fewer >= LEAST and count / fewer >= SHARE:
             made.append(Pair(first, second, count / fewer))
     return sorted(made, key=lambda pair: (-pair.share, pair.first, pair.second))
+
+
+def _group(student: str, teams: Mapping[str, str]) -> tuple[bool, str]:
+    """Return the team of a student, or the student; the two are kept apart."""
+    return student in teams, teams.get(student, student)
 
 
 def _runs(cells: Iterable[str]) -> set[int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 
 from tfm_grader import standalone_page
 from tfm_grader.exports.grades import days as days_told
 from tfm_grader.exports.grades import number
+from tfm_grader.scoring.regrade_requests import Outcome
 from tfm_grader.scoring.scores import Row, Score
 from tfm_grader.standalone_page import text
 
@@ -21,6 +22,7 @@ WORDS = {
     "stopped": "It was stopped.",
     "unreadable": "Your notebook could not be read; hand it in again.",
     "not accepted": "What you handed in was not accepted; hand in your notebook again.",
+    "undecided": "Members of your team handed in different notebooks; your instructor decides which one counts.",
     "not judged": "It could not be judged yet; nothing was taken from you.",
     "waiting": "A mark by hand is still to come.",
     "by hand": "Marked by hand.",
@@ -32,13 +34,21 @@ ASK = (
 )
 
 
-def student_page(score: Score, assignment: str, code: Mapping[str, list[str]] = MappingProxyType({})) -> str:
-    """Build one student's feedback page; `code` holds their own code by exercise."""
+def student_page(
+    score: Score,
+    assignment: str,
+    code: Mapping[str, list[str]] = MappingProxyType({}),
+    requests: Iterable[Outcome] = (),
+) -> str:
+    """Build one student's feedback page; `code` holds their own code by exercise, `requests` those for a regrade."""
+    asked: dict[str, list[Outcome]] = {}
+    for each in requests:
+        asked.setdefault(each.request.exercise, []).append(each)
     body = [
         f"<h1>{text(assignment)}</h1>",
         f"<p>{text(score.name)} · <span class='points'>{_points(score.points)} of {number(score.of)} points</span></p>",
-        *(f"<p class='soft'>{text(line)}</p>" for line in [*_unfinished(score), *_lateness(score)]),
-        *(_card(row, code.get(row.id, [])) for row in score.rows),
+        *(f"<p class='soft'>{text(line)}</p>" for line in [*_unfinished(score), *_of_team(score), *_lateness(score)]),
+        *(_card(row, code.get(row.id, []), asked.get(row.id, [])) for row in score.rows),
         *_asking(score),
     ]
     return standalone_page.page(f"{assignment} · {score.name}", "\n".join(body))
@@ -54,8 +64,32 @@ def _unfinished(score: Score) -> list[str]:
     return [f"Not final: {number(known)} points so far, and {open_points} are still to be decided."]
 
 
+def _of_team(score: Score) -> list[str]:
+    """Say whose notebook counts for the student's team."""
+    names: dict[str, list[str]] = {}
+    for stem, holder in score.holders.items():
+        names.setdefault(holder.told, []).append(stem)
+    by = [name if len(names) == 1 else f"{name} ({', '.join(stems)})" for name, stems in names.items()]
+    return [f"Handed in by {' and '.join(by)} for the team {score.team}."] if score.team and by else []
+
+
+def _own_due_dates(score: Score) -> list[str]:
+    """Say which due date of the student's own counted, and why."""
+    stems: dict[str, list[str]] = {}
+    for stem, waiver in score.waived.items():
+        if when := waiver.due:
+            told = f"due on {when.day} {when:%B %Y at %H:%M %Z}" + (f" ({waiver.reason})" if waiver.reason else "")
+            stems.setdefault(told, []).append(stem)
+    if not stems:
+        return []
+    whole = [set(each) == set(score.late_days) for each in stems.values()] == [True]
+    return [
+        f"For you, this was {told}." if whole else f"For you, {', '.join(of)} was {told}." for told, of in stems.items()
+    ]
+
+
 def _lateness(score: Score) -> list[str]:
-    lines = []
+    lines = _own_due_dates(score)
     if score.handed_in is not None:
         when = datetime.fromtimestamp(score.handed_in, UTC)
         lines.append(f"Handed in on {when.day} {when:%B %Y at %H:%M} UTC.")
@@ -63,7 +97,7 @@ def _lateness(score: Score) -> list[str]:
         if not late:
             continue
         told = f"{number(round(late, 1))} {'day' if round(late, 1) == 1 else 'days'} late"
-        if waiver := score.waived.get(stem):
+        if (waiver := score.waived.get(stem)) and waiver.due is None:
             part = "all of which" if waiver.days >= late else f"of which {days_told(waiver.days)}"
             told += f", {part} {'is' if waiver.days == 1 and waiver.days < late else 'are'} waived"
             told += f" ({waiver.reason})" if waiver.reason else ""
@@ -81,7 +115,7 @@ def _points(points: float | None) -> str:
     return "–" if points is None else str(number(points))
 
 
-def _card(row: Row, code: list[str]) -> str:
+def _card(row: Row, code: list[str], requests: list[Outcome]) -> str:
     points = f"{_points(row.points)} / {number(row.of)}"
     lines = [f"<div class='card'><h2><span>{text(row.title)}</span><span class='points'>{points}</span></h2>"]
     ours = row.outcome == "not judged"  # a grader failure; its reason may mention hidden tests
@@ -90,6 +124,10 @@ def _card(row: Row, code: list[str]) -> str:
         lines += _told(row)
     if row.by_hand:
         lines.append(f"<p>Your instructor: {text(row.by_hand)}</p>")
+    for each in requests:
+        lines.append(f"<p>You asked for a regrade:</p><blockquote>{text(each.request.request)}</blockquote>")
+        answer = f"{each.request.answer} " if each.request.answer else ""
+        lines.append(f"<p><strong>{text(answer)}{text(each.sentence)}</strong></p>")
     if row.unsure and row.waits:
         lines.append(f"<p class='soft'>{UNSURE}</p>")
     lines += [f"<blockquote>{text(row.text)}</blockquote>"] if row.text.strip() else []

@@ -1,16 +1,22 @@
-"""Read the late days that an instructor waives, for one student and one or all chapters: one CSV line each."""
+"""Read the late days that an instructor waives, and due dates of a student's own: one CSV line each.
+
+A line is for a student or a team, and for one chapter or all of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from tfm_grader.scoring.manual_grades import NUMBER
 from tfm_grader.tables import BadTable, cell, read_rows
 
-COLUMNS = ("student", "chapter", "days", "reason")
+COLUMNS = ("student", "chapter", "reason")
+MORE = ("days", "due", "author")  # each line has either days or due
 ALL = "all"
 
 
@@ -20,11 +26,12 @@ class BadWaivers(BadTable):
 
 @dataclass(frozen=True)
 class Waiver:
-    """The number of late days that do not count; infinity for all of them."""
+    """The number of late days that do not count, infinity for all of them, or a due date of the student's own."""
 
     days: float
     reason: str
     author: str = ""
+    due: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -35,29 +42,67 @@ class Waivers:
     left: list[str] = field(default_factory=list)
 
 
-def read_waivers(path: Path, students: Iterable[str], chapters: Iterable[str], left: Iterable[str] = ()) -> Waivers:
-    """Read the waivers at `path`, skipping students who `left` the class. Raises BadWaivers."""
-    known, stems = {cell(student): student for student in students}, list(chapters)
+def read_waivers(
+    path: Path,
+    students: Iterable[str],
+    chapters: Iterable[str],
+    left: Iterable[str] = (),
+    teams: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Waivers:
+    """Read the waivers at `path`, skipping students who `left` the class. Raises BadWaivers.
+
+    A line for one of the `teams` counts for each of its members who has no line.
+    """
+    stems = list(chapters)
+    known = {cell(name): name for name in [*students, *teams]}
     gone, passed = {cell(student): student for student in left}, []
     found: dict[tuple[str, str], Waiver] = {}
-    for number, cells in read_rows(path, COLUMNS, ("author",)):
+    for number, cells in read_rows(path, COLUMNS, MORE):
         where = f"{path}, line {number}"
         student = known.get(cell(cells["student"])) or known.get(cells["student"])
         if student is None and (former := gone.get(cell(cells["student"])) or gone.get(cells["student"])):
             passed.append(former)
             continue
         if student is None:
-            raise BadWaivers(f"{where}: there is no student {cells['student']!r}. Mind the spelling.")
+            who = "student or team" if teams else "student"
+            raise BadWaivers(f"{where}: there is no {who} {cells['student']!r}. Mind the spelling.")
         if cells["chapter"] not in (*stems, ALL):
             raise BadWaivers(f"{where}: there is no chapter {cells['chapter']!r}, only {', '.join(stems)}, or {ALL}.")
         if not cells["reason"]:
             raise BadWaivers(f"{where}: a waiver needs a reason. It stands in audit.csv.")
-        waiver = Waiver(_days(cells["days"], where), cells["reason"], cells["author"])
+        waiver = _waiver(cells, where)
         for stem in stems if cells["chapter"] == ALL else [cells["chapter"]]:
             if (student, stem) in found:
                 raise BadWaivers(f"{where}: {student} has a waiver for {stem} in an earlier line. Keep one of the two.")
             found[student, stem] = waiver
-    return Waivers(found, list(dict.fromkeys(passed)))
+    given = {key: waiver for key, waiver in found.items() if key[0] not in teams}
+    for (name, stem), waiver in found.items():
+        for member in teams.get(name, ()):
+            given.setdefault((member, stem), waiver)
+    return Waivers(given, list(dict.fromkeys(passed)))
+
+
+def _waiver(cells: Mapping[str, str], where: str) -> Waiver:
+    if bool(cells["days"]) == bool(cells["due"]):
+        raise BadWaivers(
+            f"{where}: a line has either days, as 2 or {ALL}, or a due date, as 2027-03-05T23:59+01:00. "
+            f"This one has {'both' if cells['days'] else 'neither'}."
+        )
+    due = _due(cells["due"], where) if cells["due"] else None
+    return Waiver(0.0 if due else _days(cells["days"], where), cells["reason"], cells["author"], due)
+
+
+def _due(text: str, where: str) -> datetime:
+    """Read a due date. A bare date is refused, because it would mean the first minute of that day."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        when = None
+    if when is None or ":" not in text:
+        raise BadWaivers(
+            f"{where}: the due date must be a date with a time, as 2027-03-05T23:59+01:00, and not {text[:40]!r}."
+        )
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _days(text: str, where: str) -> float:

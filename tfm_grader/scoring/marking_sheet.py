@@ -51,6 +51,7 @@ class SheetLine:
 
     cells: dict[str, str]
     answer: Row | None = None  # set on the first line of an answer that waits
+    asked: str = ""  # the student whose version of the question it answers
 
     @property
     def filled(self) -> bool:
@@ -67,22 +68,32 @@ class Desk:
 
     @classmethod
     def of(cls, bundle: Bundle, scores: Iterable[Score], given: Iterable[Mapping[str, str]]) -> Desk:
-        """Build it from the answers that wait in `scores`, and the lines `given` in the file of marks."""
+        """Build it from the answers that wait in `scores`, and the lines `given` in the file of marks.
+
+        A team's answer is there once, under the team's name. Members whose own marks are in the file stay by themselves.
+        """
         made = cls(bundle.manifest.name, questions(bundle))
         rows = {(score.student, row.id): (score, row) for score in scores for row in score.rows}
-        guarded = {tables.cell(student): student for student, _ in rows}  # names as escaped in a sheet
+        names = _names([score for score, _ in rows.values()])
+        guarded = {tables.cell(name): name for name in names}  # names as escaped in a sheet
         known: dict[tuple[str, str], list[Mapping[str, str]]] = {}
         for cells in given:
             student = guarded.get(cells["student"], cells["student"])
             known.setdefault((student, cells["exercise"]), []).append({**cells, "student": student})
         for question in made.questions:
+            there: set[str] = set()
             for (student, id), (score, row) in rows.items():
                 if id == question.id and row.waits and row.text.strip():
-                    before = [] if row.lacks in (NEW_MARK, RESCALED) else known.pop((student, id), [])
-                    known.pop((student, id), None)
-                    made.lines += _blank(question, score, row, before)
+                    marked = any(cells["points"] for cells in known.get((student, id), ()))
+                    whose = student if marked or not score.team else score.team
+                    before = [] if row.lacks in (NEW_MARK, RESCALED) else known.get((whose, id), [])
+                    for key in ((student, id), (whose, id)):
+                        known.pop(key, None)
+                    if whose not in there:
+                        there.add(whose)
+                        made.lines += _blank(question, whose, names[whose], score, row, before)
         for key, lines in known.items():
-            name = rows[key][0].name if key in rows else ""
+            name = names.get(key[0], "")
             made.lines += [SheetLine({**dict.fromkeys(COLUMNS, ""), **cells, "name": name}) for cells in lines]
         return made
 
@@ -126,9 +137,10 @@ class Desk:
         assert answer is not None  # a card belongs to the first line of an answer
         made = [f"<div class='card'><h2><span>{standalone_page.text(cells['name'])}</span></h2>"]
         made += [f"<p class='soft'>{LOOK}</p>"] if answer.unsure else []
-        if own := question.own.get(cells["student"]):
+        if own := question.own.get(self.lines[at].asked):
+            whom = "student" if self.lines[at].asked == cells["student"] else "team"
             made.append(
-                f"<details><summary>Asked of this student</summary><p class='question'>{standalone_page.text(_plain(own))}</p></details>"
+                f"<details><summary>Asked of this {whom}</summary><p class='question'>{standalone_page.text(_plain(own))}</p></details>"
             )
         made.append(f"<blockquote>{standalone_page.text(answer.text)}</blockquote><div class='marks'>")
         for place, (criterion, most) in enumerate(question.criteria, start=at):
@@ -189,16 +201,29 @@ def _key(cells: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(tables.cell(cells[name]) for name in ("student", "exercise", "criterion", "points", "reason"))
 
 
-def _blank(question: Question, score: Score, row: Row, before: list[Mapping[str, str]]) -> list[SheetLine]:
-    """Make the lines for a waiting answer, with what was filled in `before`."""
+def _names(scores: Iterable[Score]) -> dict[str, str]:
+    """Return the names to show: of each student, and for each team those of its members."""
+    students: dict[str, str] = {}
+    teams: dict[str, dict[str, str]] = {}
+    for score in scores:
+        students[score.student] = score.name
+        if score.team:
+            teams.setdefault(score.team, {})[score.student] = score.name
+    return students | {team: ", ".join(members.values()) for team, members in teams.items()}
+
+
+def _blank(
+    question: Question, whose: str, name: str, score: Score, row: Row, before: list[Mapping[str, str]]
+) -> list[SheetLine]:
+    """Make the lines for a waiting answer of `whose`, a student or a team, with what was filled in `before`."""
     filled = {cells["criterion"]: cells for cells in before}
     made = []
     for criterion, most in question.criteria:
         known = filled.get(criterion) or filled.get(tables.cell(criterion), {})
         cells = {name: known.get(name, "") for name in COLUMNS}
-        cells |= {"student": score.student, "name": score.name, "exercise": row.id, "criterion": criterion}
+        cells |= {"student": whose, "name": name, "exercise": row.id, "criterion": criterion}
         cells |= {"of": f"{most:g}", "text": row.subject}
-        made.append(SheetLine(cells, None if made else row))
+        made.append(SheetLine(cells, None if made else row, score.student))
     return made
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Entry, Late
@@ -15,11 +16,13 @@ from tfm_grader.names import digest
 from tfm_grader.records import NOTHING, Bound, ChapterResult, ExerciseResult, StudentResult, TestRow
 from tfm_grader.scoring.late_waivers import Waiver
 from tfm_grader.scoring.manual_grades import Mark, Marks
+from tfm_grader.scoring.teams import Holder
 
 HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
 READABLE, ACCEPTED = "a notebook that can be read", "a hand-in that is accepted"
 MARK, NEW_MARK, RUBRIC = "a mark", "a new mark, since other work was handed in", "the rest of its rubric"
 RESCALED = "a new mark, since the old one is of other points than there are now"
+UNDECIDED = "a decision on which of the team's notebooks counts"
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,14 @@ class Row:
     def outcome(self) -> str:
         """The outcome in one word.
 
-        One of: passed, partly, refused, unsolved, missing, stopped, unreadable, not judged, not accepted, by hand,
-        waiting.
+        One of: passed, partly, refused, unsolved, missing, stopped, unreadable, not judged, not accepted, undecided,
+        by hand, waiting.
         """
         if self.by_hand is not None:
             return "by hand"
         if self.waits:
             words = {RUN: "not judged", JUDGING: "not judged", READABLE: "unreadable", ACCEPTED: "not accepted"}
+            words[UNDECIDED] = "undecided"
             return words.get(self.lacks, "waiting")
         outcomes = {test.outcome for test in self.tests}
         if self.status == "stopped" and outcomes <= {"stopped"}:  # else a hidden test was stopped
@@ -79,6 +83,9 @@ class Score:
     factors: dict[str, float] = field(default_factory=dict)
     handed_in: float | None = None  # the latest submission time, if known
     waived: dict[str, Waiver] = field(default_factory=dict)
+    due: dict[str, datetime] = field(default_factory=dict)  # by chapter, the due date that counted
+    team: str = ""
+    holders: dict[str, Holder] = field(default_factory=dict)  # by chapter, whose notebook counts for the team
 
     @property
     def points(self) -> float | None:
@@ -123,7 +130,7 @@ def _sum(points: list[float | None]) -> float | None:
 class ClassMember:
     """A student's identity and submissions; `handed_in` lists the chapters with a notebook.
 
-    `refused` says which files were not accepted, and why.
+    `refused` says which files were not accepted, and why. In a team, all of this is about the team's hand-in.
     """
 
     name: str = ""
@@ -131,6 +138,9 @@ class ClassMember:
     handed_in: frozenset[str] = frozenset()
     refused: str = ""
     last: float | None = None
+    team: str = ""
+    holders: Mapping[str, Holder] = field(default_factory=dict)  # by chapter, whose notebook counts for the team
+    undecided: frozenset[str] = frozenset()  # the chapters in which it is unknown whose notebook counts
 
 
 @dataclass(frozen=True)
@@ -145,21 +155,44 @@ class Rules:
 
 def score(bundle: Bundle, student: str, person: ClassMember, result: StudentResult | None, rules: Rules) -> Score:
     """Compute one student's score, with or without a result, before manual marks."""
-    rows, late_days, factors, waived = [], {}, {}, {}
+    rows, late_days, factors, waived, dues = [], {}, {}, {}, {}
     for stem in bundle.stems:
-        undated = rules.late.due_at is not None and stem in person.handed_in  # placed there without `tfm collect`
-        late_days[stem] = rules.days.get(f"{student}/{stem}", None if undated else 0.0)
         waiver = rules.waivers.get((student, stem))
+        due = (waiver.due if waiver else None) or rules.late.due_at
+        undated = due is not None and stem in person.handed_in  # placed there without `tfm collect`
+        late_days[stem] = rules.days.get(f"{student}/{stem}", None if undated else 0.0)
         if waiver is not None:
             waived[stem] = waiver
+        if due is not None:
+            dues[stem] = due
         factors[stem] = lateness(late_days[stem], rules.late, waiver.days if waiver else 0.0)
+        if stem in person.undecided:
+            rows += [_undecided(entry) for entry in bundle.exercises(stem)]
+            continue
         chapter = result.chapters.get(stem) if result else None
         known = result.exercises(stem) if result else {}
         handed_in = stem in person.handed_in
         nothing = None if person.refused else rules.nothing
         made = [_row(entry, known.get(entry.id), chapter, handed_in, nothing) for entry in bundle.exercises(stem)]
         rows += [_refused(row, person.refused) if person.refused and row.lacks == HAND_IN else row for row in made]
-    return Score(student, person.name or student, person.lms_id, rows, late_days, factors, person.last, waived)
+    return Score(
+        student,
+        person.name or student,
+        person.lms_id,
+        rows,
+        late_days,
+        factors,
+        person.last,
+        waived,
+        dues,
+        person.team,
+        dict(person.holders),
+    )
+
+
+def _undecided(entry: Entry) -> Row:
+    """Make the row of an exercise of which a team handed in different answers, with no known order."""
+    return Row(entry.id, entry.title, entry.kind, "ok", None, entry.points, "", [], [], waits=True, lacks=UNDECIDED)
 
 
 def _refused(row: Row, why: str) -> Row:
@@ -220,10 +253,17 @@ def _subject(row: ExerciseResult, chapter: ChapterResult | None) -> str:
 
 
 def with_marks(made: list[Score], marks: Marks, stale: Mapping[tuple[str, str], str]) -> list[Score]:
-    """Apply manual marks; a mark in `stale` is dropped, and its row waits for what `stale` says."""
+    """Apply manual marks; a mark in `stale` is dropped, and its row waits for what `stale` says.
 
-    def row_of(student: str, row: Row) -> Row:
-        key = student, row.id
+    A mark for a team counts for each member who has no mark of their own.
+    """
+
+    def row_of(score: Score, row: Row) -> Row:
+        if row.lacks == UNDECIDED:
+            return row
+        key = score.student, row.id
+        if score.team and not (key in marks.unfinished or key in stale or key in marks.given):
+            key = score.team, row.id
         if key in marks.unfinished:
             return replace(row, points=None, waits=True, lacks=RUBRIC)
         if key in stale:
@@ -232,4 +272,4 @@ def with_marks(made: list[Score], marks: Marks, stale: Mapping[tuple[str, str], 
             return replace(row, points=mark.points, by_hand=mark.reason, mark=mark, waits=False, lacks="")
         return row
 
-    return [replace(each, rows=[row_of(each.student, row) for row in each.rows]) for each in made]
+    return [replace(each, rows=[row_of(each, row) for row in each.rows]) for each in made]

@@ -10,7 +10,7 @@ from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.judging.audit_log import AuditLog, Event, Judgement, LogLine, Marked, Withdrawn, now, user
 from tfm_grader.records import OTHER_HANDOUT, ExerciseResult, StudentResult, Submission
 from tfm_grader.scoring.manual_grades import Mark, Marks
-from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Score
+from tfm_grader.scoring.scores import NEW_MARK, RESCALED, UNDECIDED, Score
 
 MANY = 12  # maximum names in a line
 Files = dict[tuple[str, str], Submission]
@@ -134,13 +134,23 @@ class Binding:
 def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
     """Bind each mark to the answer or notebook that it was first seen with, or that its `text` column names.
 
-    It is also bound to the maximum points at that time.
+    It is also bound to the maximum points at that time. A mark for a team is bound to the team's hand-in; while it is
+    undecided which notebook that is, marks are left as they are.
     """
     bound, first = Binding(), log.first_seen()
-    subjects = {(each.student, row.id): row.subject for each in made for row in each.rows}
-    most = {(each.student, row.id): row.of for each in made for row in each.rows}
+    subjects: dict[tuple[str, str], str] = {}
+    most: dict[tuple[str, str], float] = {}
+    undecided: set[tuple[str, str]] = set()
+    for each in made:
+        for row in each.rows:
+            for name in filter(None, (each.student, each.team)):  # all members have the rows of one hand-in
+                subjects[name, row.id], most[name, row.id] = row.subject, row.of
+                if row.lacks == UNDECIDED:
+                    undecided.add((name, row.id))
     before = log.marked()
     for key, mark in marks.given.items():
+        if key in undecided:
+            continue
         line, seen = first.get(mark.said, (None, None))
         subject = seen.subject if seen is not None else subjects[key]
         stale = not subjects[key].startswith(mark.text) if mark.text else subject != subjects[key]

@@ -57,7 +57,7 @@ def inhabit(limits: confinement.Limits, talk: int, python: list[str] | None) -> 
     os.setsid()  # signals to its process group then reach no other process
     try:
         confinement.set_limits(limits)
-        status = confinement.settle() if python is None else confinement.furnish(limits, python)
+        status = confinement.settle_in_container() if python is None else confinement.furnish(limits, python)
         _, status = confinement.close_all_but(talk, status)
         confinement.lock(status, bounded=python is not None)
     except Exception as error:  # noqa: BLE001 (whatever it is, nothing of a submission may run now)

@@ -47,7 +47,7 @@ def hide_from_own_user() -> None:
     prctl(PR_SET_DUMPABLE, 0)
 
 
-def settle() -> int:
+def settle_in_container() -> int:
     """As the submission's process in a container, end with the parent. Returns its status file, as `furnish` does."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     return os.open("/proc/self/status", os.O_RDONLY)
