@@ -21,6 +21,8 @@ from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting import roster_proposal
 from tfm_grader.collecting.collected_record import HandIn, Known
 from tfm_grader.collecting.identity import Claim
+from tfm_grader.collecting.inbox import CollectionReport
+from tfm_grader.collecting.messages import after
 from tfm_grader.collecting.roster import BadRoster, Person, Roster, read_roster
 from tfm_grader.exports.grades import handed_in_by
 from tfm_grader.judging import pool
@@ -92,6 +94,15 @@ def test_nobody_hands_in_by_the_name_of_a_team():
     listed = Roster((Person("ann", team="red-pandas"), Person("ben", team="red-pandas")))
     for kind in ("folder", "nbgrader"):
         assert listed.whose(Claim(kind, "red-pandas", "red-pandas", "red-pandas")) == []
+
+
+def test_a_team_is_missing_only_as_a_whole():
+    people = (Person("ann", team="pandas"), Person("ben", team="pandas"), Person("cho", team="bears"), Person("dee"))
+    found = CollectionReport(kind="folder", source="x", roster=Roster(people), missing=[people[1], *people[2:]])
+    assert [line for line in after(found) if "nothing" in line] == [
+        "  nothing from the team bears (cho)",
+        "  nothing from dee",
+    ]
 
 
 # whose notebook counts

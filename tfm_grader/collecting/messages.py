@@ -24,7 +24,14 @@ def after(found: CollectionReport) -> Iterator[str]:
         yield f"  {terminal_line(where)} was handed in again later; the later one counts, and this one is kept."
     for note in found.notes:
         yield f"  {terminal_line(note)}"
+    teams = found.roster.teams if found.roster else {}
+    missing = {person.student for person in found.missing}
+    for team, members in teams.items():
+        if missing.issuperset(members):
+            yield f"  nothing from the team {team} ({', '.join(members)})"
     for person in found.missing:
+        if person.team in teams:  # the team has handed in, or is listed
+            continue
         name = f" ({terminal_line(person.name)})" if person.name and person.name != person.student else ""
         yield f"  nothing from {person.student}{name}"
 
