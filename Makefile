@@ -107,12 +107,12 @@ $(DONE)/book: $(DONE)/venv pyproject.toml constraints.txt
 	@echo "Installing the book's packages (a few minutes the first time)."
 	@$(PIP) pip
 	@$(PIP) torch hatchling editables
-	@$(PIP) --no-build-isolation -e '.[book]'
+	@$(PIP) --no-build-isolation -e '.[book,classroom]'
 	@touch $@
 
 $(DONE)/lab: $(DONE)/book
 	@echo "Installing JupyterLab."
-	@$(PIP) --no-build-isolation -e '.[book,lab]'
+	@$(PIP) --no-build-isolation -e '.[book,classroom,lab]'
 	@touch $@
 
 $(DONE)/paper: $(DONE)/book

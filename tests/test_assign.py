@@ -240,3 +240,12 @@ def test_notebooks_handed_out_before_are_known_after_another_run(tmp_path):
     assert read_notebook(json.dumps(old).encode(), set(), handed).texts == {"masking.latency": Answer("")}
     old["cells"].append({"cell_type": "markdown", "source": "It lags.", "metadata": {}})
     assert read_notebook(json.dumps(old).encode(), set(), handed).texts == {"masking.latency": Answer("It lags.")}
+
+
+def test_the_due_date_of_the_last_run_holds_until_another_is_given(tmp_path):
+    words = ("assign", "masking", "--private", PRIVATE, "--seed", "spring", "--no-verify", "--to", tmp_path)
+    tfm(*words, "--due", "2027-03-01T23:59+01:00")
+    tfm(*words)
+    assert manifest(tmp_path)["late"]["due"] == "2027-03-01T23:59+01:00"
+    tfm(*words, "--due", "2027-03-02T23:59+01:00")
+    assert manifest(tmp_path)["late"]["due"] == "2027-03-02T23:59+01:00"

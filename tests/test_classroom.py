@@ -287,8 +287,8 @@ def test_every_chapter_can_be_assigned():
     [
         (":tags: [hidden]\n", "", "defines a hidden test without"),
         (":tags: [hidden]\n", ":tags: [hiden]\n", "unknown tag hiden"),
-        ("  back: [1, 2, 3]\n", "", "{{back}} is not among the parameters"),
-        ("back: [1, 2, 3]", "back: 2", "must give each name a list"),
+        ("  back: [3, 4]\n", "", "{{back}} is not among the parameters"),
+        ("back: [3, 4]", "back: 2", "must give each name a list"),
         (":points: 4", ":points: 9", "give 4 points, not 9"),
         ("return (distance <=", "return (distance <", "earns 1 of 4 points where it should earn all"),
         (":label: masking.band", ":label: band", "needs a label"),

@@ -221,3 +221,30 @@ def test_a_name_that_makes_no_folder_is_refused(tmp_path, name):
     (tmp_path / "class.csv").write_text(text.getvalue(), encoding="utf-8")
     with pytest.raises(roster.BadRoster, match="cannot name a folder"):
         roster.read_roster(tmp_path / "class.csv")
+
+
+def dated(folder: Path, data: bytes, when: float) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "masking.ipynb").write_bytes(data)
+    os.utime(folder / "masking.ipynb", (when, when))
+
+
+def test_the_same_notebook_again_keeps_its_earlier_date(tmp_path):
+    """Copying a folder gives its files new dates, and another run may not ask for dates at all."""
+    to, source = tmp_path / "to", tmp_path / "in"
+
+    def times(**more) -> tuple[float | None, str]:
+        report = collect.collect(source, STEMS, "folder", collect.CollectOptions(**more) if more else None)
+        collect.write_collected(report, to)
+        return collect.roster(to)["ann"].files["masking"].handed_in, " ".join(report.notes)
+
+    dated(source / "ann", b"ann", 1_000_000_000)
+    assert times(dates="mtime") == (1_000_000_000, "")
+    dated(source / "ann", b"ann", 1_500_000_000)
+    later, note = times(dates="mtime")
+    assert later == 1_000_000_000 and "1 notebook collected before came again unchanged" in note
+    assert times()[0] == 1_000_000_000, "without dates, what was known stays"
+    dated(source / "ann", b"ann", 900_000_000)
+    assert times(dates="mtime") == (900_000_000, "")
+    dated(source / "ann", b"ann, other", 1_600_000_000)
+    assert times(dates="mtime")[0] == 1_600_000_000

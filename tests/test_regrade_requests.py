@@ -118,3 +118,14 @@ def test_a_request_about_nobody_is_refused_and_nothing_is_written(made):
     result = CliRunner().invoke(app, [str(word) for word in words])
     assert result.exit_code and "there is no student 'ana' with an exercise" in f"{result.output} {result.exception}"
     assert (made.report / "grades.csv").read_bytes() == before
+
+
+def test_what_the_last_report_knew_and_this_one_does_not_is_said(made):
+    asked = made.write("asked.csv", ASKED)
+    made.reported("--requests", asked)
+    said = " ".join(made.reported(marks=False).split())
+    assert "late days or due dates that the last report knew are not given this time (--waivers): wim/masking" in said
+    assert (
+        f"requests for a regrade that the last report knew are not given this time (--requests): ann/{LATENCY}" in said
+    )
+    assert "not given this time (--" not in made.reported(marks=False), "once"

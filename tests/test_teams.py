@@ -380,7 +380,7 @@ def test_the_notes_say_what_to_do(forty):
     for line in (
         (
             "members of the team undecided handed in different notebooks for masking, and it isn't known which came last, "
-            "so the whole team waits: eli, eva. Take the one that doesn't count out of its folder and run `tfm grade` "
+            "so the whole team waits: eli, eva. Take the one that doesn't count out of its student's folder in the submissions and run `tfm grade` "
             "again, or collect with --dates mtime"
         ),
         "for the team order, the notebook of deb for masking came last and counts; another one is from dan",

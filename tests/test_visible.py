@@ -123,7 +123,7 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"submissions", "visible"}
     pages = {path.stem: path.read_text("utf-8") for path in (tmp_path / "visible").glob("*.html")}
     assert set(pages) == set(hand_ins)
-    assert "That holds." in pages["right"] and visible_checks.ANSWERED in pages["right"]
+    assert "What the check tries holds." in pages["right"] and visible_checks.ANSWERED in pages["right"]
     assert "still the stub" in pages["empty"] and visible_checks.NO_ANSWER in pages["empty"]
     assert "Not yet." in pages["wrong"] and "could not be read" in pages["broken"]
     for page in pages.values():
@@ -271,3 +271,19 @@ def test_a_submission_in_a_container_reads_nothing_and_reaches_nobody(course, ho
     said = "\n".join(each["output"] for each in made["tests"])
     assert made["score"] == 0 and not any("max_score" in each for each in made["tests"])
     assert said.count("PermissionError") >= 6 and "ImportError" in said and "done" not in said, said
+
+
+def test_a_forbidden_call_is_named_in_the_feedback_of_a_hidden_test_too(course):
+    """By the notebook's text: what an answer raises under a hidden test may say anything, and is not shown."""
+    from tfm_grader.judging.pool import JudgeProcess
+    from tfm_grader.records import Begin, Job
+
+    bundle = read_bundle(course / "bundle")
+    judge = JudgeProcess(Begin(bundle.manifest, bundle.tests))
+    try:
+        code = "def band(n):\n    return torch.ones(n, n, dtype=torch.bool).tril(1).triu(-3)"
+        result = judge.judge(Job("s", "masking", ["masking.band"], notebook(course, masking_band=code)))
+    finally:
+        judge.close()
+    row = result.exercises["masking.band"]
+    assert row.points == 0 and "Your notebook calls tril and triu, which this exercise does not allow." in row.notes

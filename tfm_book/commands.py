@@ -148,7 +148,10 @@ def slides(
         raise Refusal(f"{folder} cannot be written. Write into a folder of your own: --to FOLDER") from None
     if not decks:
         raise Refusal("There is nothing to show on these pages. Name a chapter, or none to make slides of them all.")
-    console.print(f"Slides of {len(decks)} chapters: {_relative(folder / 'index.html')}", soft_wrap=True)
+    console.print(
+        f"Slides of {len(decks)} chapter{'' if len(decks) == 1 else 's'}: {_relative(folder / 'index.html')}",
+        soft_wrap=True,
+    )
 
 
 def lab(
@@ -251,7 +254,10 @@ def bank(
             raise Refusal(f"{folder} is not a folder. Name another one: --to FOLDER") from None
         except PermissionError:
             raise Refusal(f"{folder / name} cannot be written. Export into a folder of your own: --to FOLDER") from None
-        console.print(f"{count} questions of {len(found)} chapters: {_relative(folder / name)}", soft_wrap=True)
+        console.print(
+            f"{count} questions of {len(found)} chapter{'' if len(found) == 1 else 's'}: {_relative(folder / name)}",
+            soft_wrap=True,
+        )
 
 
 def bench(

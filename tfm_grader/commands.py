@@ -78,13 +78,15 @@ def assign(
     before = Before(to) if fresh else Before.of(to)
     drawn = not (seed or before.seed)
     seed = seed or before.seed or secrets.token_hex(8)
+    due = due or before.due
     teams = {person.student: person.team for person in class_.people if person.team} if class_ else {}
     only = frozenset(exercise or ())
     wishes = assigning.AssignOptions(find_root(), stems, seed, private, only, students, name, due, teams)
     made = assigning.make(wishes, None if fresh else before)
     try:
         if verify:
-            require_gradable(made, stems)
+            with console.status("Trying the notebooks") as status:
+                require_gradable(made, stems, lambda done, of: status.update(f"Trying the notebooks: {done} of {of}"))
     except NoSandbox as none:
         raise Refusal(f"{none} To make the assignment without trying it: tfm assign --no-verify") from None
     if fresh and (aside := move_aside(to)):

@@ -20,7 +20,7 @@ from tfm_lib._refusal import Refusal
 
 LATER = "The tests that give points run after you have handed in; some of them are hidden."
 SAID = {
-    "passed": "That holds.",
+    "passed": "What the check tries holds.",
     "unsolved": "The answer is still the stub.",
     "missing": "No answer was found.",
     "stopped": "It was stopped.",
@@ -143,7 +143,7 @@ def _of_row(title: str, row: ExerciseResult, notes: list[str]) -> Checked:
 
 def visible_page(assignment: str, student: str, told: Iterable[CheckedNotebook]) -> str:
     """Build the page for one student."""
-    body = [f"<h1>{text(assignment)}: what the checks say</h1>"]
+    body = [f"<h1>{text(assignment)}: what the checks say</h1>", "<p><strong>This is not a grade.</strong></p>"]
     for each in told:
         body.append(f"<p>{text(each.stem)} · {text(each.summary)}</p>")
         body += [_card(one) for one in each.checked]

@@ -55,6 +55,11 @@ class Before:
         """The seed of the last run, or "". Reusing it keeps the students' personal values unchanged."""
         return str((self.made or self.manifest or {}).get("seed", ""))
 
+    @property
+    def due(self) -> str:
+        """The due date of the last run, or ""; it holds until another one is given."""
+        return str((self.made or {}).get("late", {}).get("due", ""))
+
     def revised(self, new: dict[str, Any]) -> dict[str, Any]:
         """Merge manual edits into the manifest `new`. Raises ChangedByHand on a conflict."""
         if self.manifest is None:

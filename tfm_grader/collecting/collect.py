@@ -340,6 +340,7 @@ class _Collection:
         untouched = [one for one in copies if self._is_untouched(one)]
         if copies[-1] not in untouched or len(untouched) == len(copies):
             self.report.replaced += [one.where for one in copies[:-1]]
+            self.report.counting |= {one.where: copies[-1].where for one in copies[:-1]}
             return copies
         made = [*untouched, *(one for one in copies if one not in untouched)]
         note = f"{copies[-1].where} is as it was handed out, so {made[-1].where} counts in its place."

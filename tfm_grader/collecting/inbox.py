@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting import roster_proposal
 from tfm_grader.collecting.archives import Folder, SourceFile
@@ -17,7 +19,7 @@ from tfm_grader.collecting.collected_record import FILE, BadRecord, Book, Collec
 from tfm_grader.collecting.identity import Claim
 from tfm_grader.collecting.roster import Person, Roster
 from tfm_grader.lock import only_one
-from tfm_grader.names import digest
+from tfm_grader.names import counted, digest
 from tfm_grader.notebook import MAX_BYTES
 
 
@@ -59,6 +61,7 @@ class CollectionReport:
     kept: list[Found] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    counting: dict[str, str] = field(default_factory=dict)  # by what was replaced, what counts in its place
     earlier: list[Found] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: list[Person] = field(default_factory=list)  # students on the roster without any notebook
@@ -103,6 +106,7 @@ class _Keeper:
     def __init__(self, report: CollectionReport, to: Path):
         self.report, self.to, self.book = report, to, Book.of(to)
         self.now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.same_dates = 0  # the number of notebooks that are as before, but have a later date or none
 
     def put_all(self) -> None:
         """Write every notebook; an error with one does not affect the others."""
@@ -146,6 +150,9 @@ class _Keeper:
         folder, files = self.to / student, self.book.students[student].files
         lies, known = _content(folder, f"{one.stem}.ipynb"), files.get(one.stem)
         same = lies is not None and digest(lies) == one.sha256
+        if same and known is not None and known.sha256 == one.sha256:
+            files[one.stem] = self._again(one, known)
+            return "again"
         if lies is not None and known is not None and _is_older(one, known):
             if same:
                 return "again"
@@ -167,6 +174,20 @@ class _Keeper:
             one.where, one.sha256, one.late, one.handed_in, one.dated_by, claim.kind, claim.number, one.when
         )
         return "again" if same else "counts"
+
+    def _again(self, one: Found, known: HandIn) -> HandIn:
+        """Make the record of a notebook that was collected before: it was handed in when it was seen first."""
+        claim, made = one.claim, known
+        if not _is_older(one, known):
+            made = HandIn(
+                one.where, one.sha256, one.late, one.handed_in, one.dated_by, claim.kind, claim.number, one.when
+            )
+        if known.handed_in is None:
+            return made
+        if one.handed_in is not None and one.handed_in <= known.handed_in:
+            return msgspec.structs.replace(made, handed_in=one.handed_in, dated_by=one.dated_by)
+        self.same_dates += 1
+        return msgspec.structs.replace(made, handed_in=known.handed_in, dated_by=known.dated_by)
 
     def _remember(self, student: str, one: Found, became: str) -> None:
         source = self.report.source
@@ -194,6 +215,11 @@ class _Keeper:
 
     def close(self) -> None:
         """Write the record."""
+        if self.same_dates:
+            self.report.notes.append(
+                f"{counted(self.same_dates, 'notebook')} collected before came again unchanged, with a later date or "
+                "none: the earlier date counts."
+            )
         self.book.refused = [NotTaken(where, why) for where, why in self.report.refused]
         self.book.replaced = self.report.replaced
         replace_file(self.to / FILE, self.book.encoded())

@@ -21,7 +21,9 @@ def after(found: CollectionReport) -> Iterator[str]:
     """Yield a line for the detected kind of source, for each note, and for each missing student."""
     yield f"{found.source} is {KINDS[found.kind]}: {WHO[found.kind]}."
     for where in found.replaced:
-        yield f"  {terminal_line(where)} was handed in again later; the later one counts, and this one is kept."
+        counts = terminal_line(found.counting.get(where, "another one"))
+        how = "by the file's number or date" if found.kind == "folder" else "as the later one"
+        yield f"  {counts} counts, {how}; {terminal_line(where)} is kept beside it."
     for note in found.notes:
         yield f"  {terminal_line(note)}"
     teams = found.roster.teams if found.roster else {}

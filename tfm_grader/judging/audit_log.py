@@ -86,7 +86,14 @@ class Answered(Record, tag_field="what", tag="answered", frozen=True):
     points: float | None = None
 
 
-Event = Judgement | Marked | Withdrawn | Exported | Requested | Answered
+class Regarded(Record, tag_field="what", tag="regarded", frozen=True):
+    """The exceptions and requests that a report was given, noted when they differ from the report before."""
+
+    waivers: tuple[str, ...] = ()  # as student/chapter
+    requests: tuple[str, ...] = ()  # as student/exercise
+
+
+Event = Judgement | Marked | Withdrawn | Exported | Requested | Answered | Regarded
 
 
 class LogLine(Record, frozen=True):
@@ -158,6 +165,19 @@ class AuditLog:
             elif isinstance(line.event, Withdrawn):
                 made.pop((line.event.student, line.event.exercise), None)
         return made
+
+
+def forgotten(log: AuditLog, given: Regarded) -> tuple[list[Event], list[str]]:
+    """Compare what a report is `given` with the report before. Returns what to log, and a line for what is missing."""
+    before = next((line.event for line in reversed(log.lines) if isinstance(line.event, Regarded)), Regarded())
+    notes = []
+    for what, option, old, new in (
+        ("late days or due dates", "--waivers", before.waivers, given.waivers),
+        ("requests for a regrade", "--requests", before.requests, given.requests),
+    ):
+        if gone := [each for each in old if each not in new]:
+            notes.append(f"{what} that the last report knew are not given this time ({option}): {', '.join(gone[:12])}")
+    return ([given] if given != before else []), notes
 
 
 def now() -> str:

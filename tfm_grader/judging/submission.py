@@ -6,6 +6,7 @@ No student code or data is imported, executed or unpickled in this process.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -191,6 +192,8 @@ def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
         made = _attempt(task, hand_in, twice, again=True)
         cpu += made.cpu
     told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
+    if made.points < task.points:
+        made.notes = [*made.notes, *_forbidden_names(task, hand_in.program.cells)]
     return ExerciseResult(
         id=task.id,
         status=made.status,
@@ -283,6 +286,13 @@ def _attempt_on_weights(task: Task, hand_in: SubmissionRun) -> Attempt:
         made.rows = [_row(test, "not judged") for test in task.tests]
     made.cpu = time.process_time() - began
     return made
+
+
+def _forbidden_names(task: Task, cells: Sequence[str]) -> list[str]:
+    """Say which forbidden functions the notebook's text calls. A hidden test's hint can't say it: answers choose what they raise."""
+    words = sorted({call.rpartition(".")[2] for call in task.forbidden})
+    found = [word for word in words if any(re.search(rf"\b{re.escape(word)}_?\s*\(", cell) for cell in cells)]
+    return [f"Your notebook calls {' and '.join(found)}, which this exercise does not allow."] if found else []
 
 
 def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from tfm_grader.assignment.assign import Assignment
 from tfm_grader.assignment.manifest import BadBundle, manifest
@@ -10,10 +11,16 @@ from tfm_grader.judging.pool import JudgeProcess, judged
 from tfm_grader.records import Begin, Job, Judged, Result, Unreadable
 
 
-def require_gradable(made: Assignment, stems: list[str]) -> None:
-    """Grade the notebooks to be released. Raises BadBundle if a solution fails or a stub passes, NoSandbox."""
+def require_gradable(
+    made: Assignment, stems: list[str], tell: Callable[[int, int], None] = lambda done, of: None
+) -> None:
+    """Grade the notebooks to be released, and `tell` how many are done of how many.
+
+    Raises BadBundle if a solution fails or a stub passes, NoSandbox.
+    """
     written = manifest(json.loads(made.bundle["bundle/manifest.json"]))
     judge = JudgeProcess(Begin(manifest=written, tests=_tests(made)))
+    done, of = 0, sum(name.endswith(".ipynb") for name in {**made.solutions, **made.students})
     try:
         for stem in stems:
             ids = [entry.id for entry in written.chapters[stem].exercises if entry.kind != "text"]
@@ -21,6 +28,7 @@ def require_gradable(made: Assignment, stems: list[str]) -> None:
                 folder, *student, file = name.split("/")
                 if file == f"{stem}.ipynb":
                     job = Job(student="".join(student), stem=stem, ids=ids, data=text.encode())
+                    tell(done := done + 1, of)
                     _require(name, judged(judge, job), full=folder == "solution")
     finally:
         judge.close()

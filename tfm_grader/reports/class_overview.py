@@ -23,7 +23,7 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
     mean = number(round(sum(totals) / len(totals), 2)) if totals else "not known yet"
     rows = [row for score in handed_in for row in score.rows]
     mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
-    waiting = sorted(score.name for score in scores if score.waits)
+    waiting = sorted((score.name, "; ".join(_waits_for(score))) for score in scores if score.waits)
     body = [
         f"<h1>{text(assignment)}: the class</h1>",
         f"<p>{len(handed_in)} of {len(scores)} handed in; the mean{finished} is {mean} of {number(max((score.of for score in scores), default=0))} points.</p>",
@@ -33,11 +33,16 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
         html_table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
     ]
     if waiting:
-        body += ["<h2>Still to be marked</h2>", f"<p>{text(', '.join(waiting))}</p>"]
+        body += ["<h2>Not finished</h2>", html_table(["student", "waits for"], waiting)]
     if pairs := [(id, pair.first, pair.second, f"{100 * pair.share:.0f} %") for id, pair in alike]:
         body += ["<h2>Worth a look together</h2>", f"<p class='soft'>{LOOK}</p>"]
         body.append(html_table(["chapter", "one", "the other", "in common"], pairs))
     return page(f"{assignment}: the class", "\n".join(body))
+
+
+def _waits_for(score: Score) -> list[str]:
+    """List what the blank scores of a student wait for."""
+    return list(dict.fromkeys(f"{row.lacks}{f' ({row.why})' if row.why else ''}" for row in score.rows if row.waits))
 
 
 def _distribution(totals: list[float], of: float) -> str:

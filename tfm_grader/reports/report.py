@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.manifest import Late
 from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting.collected_record import Known, late_days, roster
 from tfm_grader.exports import grades, lms
 from tfm_grader.exports.feedback_archives import archives
 from tfm_grader.exports.pseudonyms import pseudonymised
 from tfm_grader.judging import results
-from tfm_grader.judging.audit_log import AuditLog, Event, Exported
+from tfm_grader.judging.audit_log import AuditLog, Event, Exported, Regarded, forgotten
 from tfm_grader.judging.grade import submissions_in
 from tfm_grader.names import digest
 from tfm_grader.records import StudentResult, Submission
@@ -117,14 +118,19 @@ class Report:
             left = (found.keys() | collected.keys()) - people.keys()
             requests = regrade_requests.settle(asked, made, log, sources.requests, left)
         times = {key: line.at for key, line in log.judged.items()}
-        notes = [*log.faults, *seen.notes, *bound.notes, *requests.notes]
+        here = Regarded(
+            tuple(f"{student}/{stem}" for student, stem in sorted(waived.given)),
+            tuple(dict.fromkeys(f"{each.request.student}/{each.request.exercise}" for each in requests.outcomes)),
+        )
+        news, missed = forgotten(log, here)
+        notes = [*log.faults, *seen.notes, *bound.notes, *requests.notes, *missed, *_undated(rule, made)]
         return cls(
             sources.bundle.manifest.name,
             made,
             times,
             notes,
             seen.stale,
-            [*bound.events, *requests.events],
+            [*bound.events, *requests.events, *news],
             bound.at,
             desk=marking_sheet.Desk.of(sources.bundle, made, lines),
             requests=requests,
@@ -196,6 +202,16 @@ class Report:
                 elif row.lacks:
                     found.setdefault(f"{row.id} waits for {row.lacks}", []).append(each.student)
         return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]
+
+
+def _undated(rule: Late, scores: Iterable[Score]) -> list[str]:
+    """Say for whom a late rule can't work, because nothing says when they handed in."""
+    unknown = [each.student for each in scores if None in each.late_days.values()]
+    if not (rule.per_day and unknown):
+        return []
+    more = f" and {len(unknown) - 12} more" if len(unknown) > 12 else ""
+    remedy = "If the dates of a folder's files are right, collect with --dates mtime"
+    return [f"late days are unknown, and so cost nothing: {', '.join(unknown[:12])}{more}. {remedy}"]
 
 
 def exported(folder: Path, files: dict[str, str | bytes], stale: bool) -> Exported:

@@ -102,7 +102,7 @@ def _lateness(score: Score) -> list[str]:
             told += f", {part} {'is' if waiver.days == 1 and waiver.days < late else 'are'} waived"
             told += f" ({waiver.reason})" if waiver.reason else ""
         factor = score.factors.get(stem, 1.0)
-        lines.append(f"{told}." if factor == 1 else f"{told}: × {number(factor)}.")
+        lines.append(f"{told}." if factor == 1 else f"{told}: × {number(factor)}. A day that has begun counts whole.")
     if score.before is not None and score.before != score.points:
         lines.append(
             f"{number(score.before)} of {number(score.of)} points before lateness, {_points(score.points)} after; "
@@ -119,7 +119,8 @@ def _card(row: Row, code: list[str], requests: list[Outcome]) -> str:
     points = f"{_points(row.points)} / {number(row.of)}"
     lines = [f"<div class='card'><h2><span>{text(row.title)}</span><span class='points'>{points}</span></h2>"]
     ours = row.outcome == "not judged"  # a grader failure; its reason may mention hidden tests
-    lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {'' if ours else text(row.reason)}</p>")
+    why = f"({row.why})" if row.outcome == "not accepted" and row.why else row.reason
+    lines.append(f"<p><strong>{WORDS[row.outcome]}</strong> {'' if ours else text(why)}</p>")
     if not ours:
         lines += _told(row)
     if row.by_hand:
@@ -142,7 +143,8 @@ def _card(row: Row, code: list[str], requests: list[Outcome]) -> str:
 def _told(row: Row) -> list[str]:
     """List what held and what did not, without repetition."""
     held = dict.fromkeys(held for test in row.tests for held in test.held)
-    said = dict.fromkeys(test.message for test in row.tests if test.message and test.message != row.reason)
+    told = (row.reason, WORDS[row.outcome])
+    said = dict.fromkeys(test.message for test in row.tests if test.message and test.message not in told)
     lines = [f"<li class='held'>{text(each)}</li>" for each in held] + [
         f"<li class='not'>{text(each)}</li>" for each in said
     ]

@@ -6,6 +6,7 @@ The sheet also contains every mark given before, so that one file is always comp
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -157,6 +158,9 @@ class Desk:
         return "\n".join(made)
 
 
+EFFORT = re.compile(r"^\*\d+ minutes · [★☆]+\*\n+", re.MULTILINE)
+
+
 def questions(bundle: Bundle) -> list[Question]:
     """List the questions of `bundle` that have written answers."""
     entries = [entry for stem in bundle.stems for entry in bundle.exercises(stem) if entry.kind == "text"]
@@ -164,7 +168,7 @@ def questions(bundle: Bundle) -> list[Question]:
         Question(
             entry.id,
             entry.title,
-            entry.question,
+            EFFORT.sub("", entry.question),
             entry.answer,
             tuple((each.name, each.points) for each in entry.rubric) or ((WHOLE, entry.points),),
             entry.own_questions,

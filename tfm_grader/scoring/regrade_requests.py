@@ -63,7 +63,7 @@ class Outcome:
         if not self.settled:
             return "Your request is being looked at."
         if self.now is None:
-            return "The points of this exercise are being decided again."
+            return f"The points are still to be decided{'' if self.was is None else ' again'}."
         if self.now == self.was:
             return f"The points stay as they were: {self.now:g} of {self.of:g}."
         before = "open" if self.was is None else f"{self.was:g}"

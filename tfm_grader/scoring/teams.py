@@ -109,7 +109,7 @@ class Teams:
                 yield (
                     f"members of the team {team} handed in different notebooks for {stem}, and it isn't known which "
                     f"came last, so the whole team waits: {', '.join(each.undecided)}. Take the one that doesn't count "
-                    "out of its folder and run `tfm grade` again, or collect with --dates mtime"
+                    f"out of its student's folder in the submissions and run `tfm grade` again, or collect with --dates mtime"
                 )
             if each.replaced:
                 yield (
