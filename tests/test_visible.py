@@ -8,19 +8,22 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from project import ROOT
 from test_classroom import PRIVATE, solved, tfm
 from typer.testing import CliRunner
 
-from tfm_grader import visible_checks
+from tfm_grader import on_gradescope, visible_checks
 from tfm_grader.assignment.bundle import read_bundle, tasks
 from tfm_grader.assignment.bundle import visible_checks as checks_in
 from tfm_grader.assignment.exercise_source import chosen, visible_check, written_in
+from tfm_grader.collecting.roster import Person, Roster, keep_roster
 from tfm_grader.exports.autograder import autograder
 from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_lib._refusal import Refusal
 from tfm_lib.cli import app
 
 SYSTEM = Path(f"/usr/bin/python3.{sys.version_info.minor}")  # a Python that every user may start
@@ -287,3 +290,33 @@ def test_a_forbidden_call_is_named_in_the_feedback_of_a_hidden_test_too(course):
         judge.close()
     row = result.exercises["masking.band"]
     assert row.points == 0 and "Your notebook calls tril and triu, which this exercise does not allow." in row.notes
+
+
+@pytest.mark.parametrize(
+    ("users", "student"),
+    [
+        ([{"email": "Anna@x.org", "name": "Anna"}], "anna"),
+        ([{"email": "anna@x.org"}, {"email": "ben@x.org"}], "anna"),  # a team, whose members have the same numbers
+        ([{"email": "zoe@x.org", "name": "Anna Lee"}], None),  # anybody can take a name
+        ([{"email": "anna@x.org"}, {"email": "cho@x.org"}], None),
+        ([], None),
+    ],
+)
+def test_on_gradescope_the_email_says_whose_numbers_count(tmp_path, users, student):
+    people = [("anna", "Anna Lee", "bears"), ("ben", "Ben Oz", "bears"), ("cho", "Cho Ito", "")]
+    made = Roster(tuple(Person(name, full, email=f"{name}@x.org", team=team) for name, full, team in people))
+    (tmp_path / "source" / "bundle").mkdir(parents=True)
+    keep_roster(made, tmp_path / "source" / "bundle")
+    (tmp_path / "submission_metadata.json").write_text(json.dumps({"users": users}), encoding="utf-8")
+    bundle = SimpleNamespace(tests={"masking": {"anna": "", "ben": "", "cho": ""}})
+    if student:
+        assert on_gradescope._student(tmp_path, bundle) == student
+        return
+    with pytest.raises(Refusal, match="the roster knows"):
+        on_gradescope._student(tmp_path, bundle)
+
+
+def test_what_is_no_file_is_said(course, tmp_path):
+    link = tmp_path / "masking.ipynb"
+    link.symlink_to(course / "bundle" / "manifest.json")
+    assert "it is a link" in refused("grade", link, "--visible", "--bundle", course / "bundle")

@@ -77,12 +77,13 @@ def _student(home: Path, bundle: Bundle) -> str:
     if not any(set(texts) - {""} for texts in bundle.tests.values()):
         return ""
     about = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
-    said = {fold(str(user.get(key) or "")) for user in about.get("users", []) for key in ("email", "name")} - {""}
+    said = {fold(str(user.get("email") or "")) for user in about.get("users", [])} - {""}  # names can be changed there
     roster = rosters.kept(home / "source" / "bundle") or rosters.Roster(())
-    people = [each for each in roster.people if {fold(each.email), fold(each.name), fold(each.student)} & said]
-    if len(people) != 1:
+    people = [each for each in roster.people if {fold(each.email), fold(each.student)} & said]
+    if len({each.team or each.student for each in people}) != 1:
         raise Refusal(
-            f"The roster has {len(people)} students by {', '.join(sorted(said))}; each has numbers of their own."
+            f"Each student has numbers of their own, and by {', '.join(sorted(said)) or 'no email'} the roster knows "
+            f"{len(people)} students. It needs a column `email` with the addresses that Gradescope has."
         )
     return people[0].student
 

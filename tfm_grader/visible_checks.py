@@ -79,9 +79,11 @@ def one_notebook(path: Path, bundle: Bundle) -> Submission:
 
     If students have numbers of their own, the mark of the hand-out says whose these are.
     """
-    data = submission_at(path, "", "").data or b""
+    found = submission_at(path, "", "")
+    if found.trouble:
+        raise Refusal(f"{path} cannot be read: {found.trouble}.")
     try:
-        mark = read_notebook(data).handout
+        mark = read_notebook(found.data or b"").handout
     except NotANotebook as error:
         raise Refusal(f"{path} cannot be read as a notebook: {error}.") from None
     of = {
