@@ -178,5 +178,5 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path: Path, monkeypatch: pyte
     assert "Did you mean toy?" in said("toyy")
     assert "There is nothing to show on these pages." in said("empty")
     assert "is not a folder. Name another one: --to FOLDER" in said("--to", "file")
-    assert said().startswith("0 toy.html: 11 slides Slides of 1 chapters: _build/slides/index.html")
+    assert said().startswith("0 toy.html: 11 slides Slides of 1 chapter: _build/slides/index.html")
     assert (ROOT / "tfm_book/slides/deck.js").read_text() == (book / "_build/slides/_slides/deck.js").read_text()
