@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -320,3 +321,19 @@ def test_what_is_no_file_is_said(course, tmp_path):
     link = tmp_path / "masking.ipynb"
     link.symlink_to(course / "bundle" / "manifest.json")
     assert "it is a link" in refused("grade", link, "--visible", "--bundle", course / "bundle")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os, signal\ndef band(n):\n    os.kill(os.getppid(), signal.SIGSTOP)\n    os._exit(0)",
+        "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\ndef band(n):\n    return 0",
+    ],
+    ids=["stops what waits for it", "folders without end"],
+)
+def test_a_submission_in_a_container_costs_only_itself(course, home, code):
+    began = time.monotonic()
+    made = handed_in(home, "--visible", masking=notebook(course, masking_band=code))
+    assert made["score"] == 0 and [each["status"] for each in made["tests"] if "status" in each] == ["failed"]
+    assert time.monotonic() - began < 120

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -72,7 +73,8 @@ def place() -> Iterator[Place]:
     The program is a copy, because the package itself is closed to the submission.
     """
     number = free_number()
-    with tempfile.TemporaryDirectory(prefix="tfm-", ignore_cleanup_errors=True) as folder:
+    folder = tempfile.mkdtemp(prefix="tfm-")
+    try:
         made = Place(Path(folder) / "program", Path(folder) / "own", number)
         shutil.copytree(INSIDE, made.program / "inside", ignore=shutil.ignore_patterns("__pycache__"))
         for path in [Path(folder), made.program, *made.program.rglob("*")]:
@@ -80,3 +82,5 @@ def place() -> Iterator[Place]:
         made.own.mkdir(mode=0o700)
         os.chown(made.own, number, number)
         yield made
+    finally:
+        subprocess.run(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, check=False)  # however deep it is

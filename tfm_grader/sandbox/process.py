@@ -22,6 +22,9 @@ from tfm_lib import _extras
 PATIENCE = 300  # seconds that a sandbox may take to import torch on a busy machine
 
 
+SETTLING = 10  # seconds for the exit report in a container, where a submission can stop the process that writes it
+
+
 class SandboxFailed(Exception):
     """The sandbox failed, not the student's code."""
 
@@ -58,7 +61,7 @@ class Sandbox:
                 yield cell
             finally:
                 ours.close()  # which ends the sandbox
-                said = _last_word(report)
+                said = _last_word(report, SETTLING if self.in_container else PATIENCE)
                 _kill(process)
                 cell.exit, cell.cpu = said.get("exit"), said.get("cpu", 0.0)
                 self.spent += cell.cpu + said.get("own", 0.0)
@@ -100,11 +103,11 @@ def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) ->
         raise SandboxFailed(f"the sandbox could not be locked: {locked.get('trouble')}")
 
 
-def _last_word(report: TextIO) -> dict[str, Any]:
-    """Read the exit report of the submission's process: exit status and CPU time; empty if there is none."""
+def _last_word(report: TextIO, seconds: float) -> dict[str, Any]:
+    """Read the exit report of the submission's process: exit status and CPU time; empty if none comes in `seconds`."""
     waiting = select.poll()
     waiting.register(report, select.POLLIN)
-    if not waiting.poll(1000 * PATIENCE):
+    if not waiting.poll(1000 * seconds):
         return {}
     try:
         made: dict[str, Any] = json.loads(report.readline())
