@@ -22,7 +22,7 @@ from tfm_lib import _extras
 PATIENCE = 300  # seconds that a sandbox may take to import torch on a busy machine
 
 
-SETTLING = 10  # seconds for the exit report in a container, where a submission can stop the process that writes it
+SETTLING = 3  # seconds for the exit report in a container, where a submission can stop the process that writes it
 
 
 class SandboxFailed(Exception):
