@@ -20,8 +20,10 @@ from tfm_grader import on_gradescope, visible_checks
 from tfm_grader.assignment.bundle import read_bundle, tasks
 from tfm_grader.assignment.bundle import visible_checks as checks_in
 from tfm_grader.assignment.exercise_source import chosen, visible_check, written_in
+from tfm_grader.assignment.manifest import Entry
 from tfm_grader.collecting.roster import Person, Roster, keep_roster
 from tfm_grader.exports.autograder import autograder
+from tfm_grader.records import ExerciseResult, TestRow
 from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_lib._refusal import Refusal
@@ -337,3 +339,11 @@ def test_a_submission_in_a_container_costs_only_itself(course, home, code):
     made = handed_in(home, "--visible", masking=notebook(course, masking_band=code))
     assert made["score"] == 0 and [each["status"] for each in made["tests"] if "status" in each] == ["failed"]
     assert time.monotonic() - began < 120
+
+
+def test_on_gradescope_a_practice_answer_shows_nothing_that_it_saw_of_a_hidden_test():
+    row = ExerciseResult("a.b", "ok", 2, tests=[TestRow("a.b", "refused", 2, message="b raised ValueError: n was 17")])
+    told = {
+        kind: on_gradescope._told(Entry("a.b", "B", kind, 2), row, True)["output"] for kind in ("practice", "assigned")
+    }
+    assert told == {"practice": "The visible check says what is missing.", "assigned": "b raised ValueError: n was 17"}

@@ -138,7 +138,12 @@ def _told(entry: Entry, row: ExerciseResult | None, there: bool) -> dict[str, An
     if row.status == "infrastructure":
         raise Refusal(f"{entry.id} could not be judged: {row.cause or row.reason}")
     said = [*dict.fromkeys(f"✓ {held}" for test in row.tests for held in test.held)]
-    said += dict.fromkeys(test.message for test in row.tests if test.message) or ([row.reason] if row.reason else [])
+    if entry.kind == "practice":  # what its answer raises here could show what it has seen of a hidden test
+        said += ["The visible check says what is missing."] if row.points < row.of else []
+    else:
+        said += dict.fromkeys(test.message for test in row.tests if test.message) or (
+            [row.reason] if row.reason else []
+        )
     said += [row.graded.sentence] if row.graded and row.points < row.of else []
     return {**made, "score": number(row.points), "max_score": number(row.of), "output": "\n".join(said)}
 
