@@ -347,3 +347,40 @@ def test_on_gradescope_a_practice_answer_shows_nothing_that_it_saw_of_a_hidden_t
         kind: on_gradescope._told(Entry("a.b", "B", kind, 2), row, True)["output"] for kind in ("practice", "assigned")
     }
     assert told == {"practice": "The visible check says what is missing.", "assigned": "b raised ValueError: n was 17"}
+
+
+@pytest.mark.long
+def test_a_submission_in_a_container_writes_no_result_and_leaves_nothing(course, home):
+    """Even where the folders were open to all; and what macOS puts into an archive is no hand-in."""
+    (home / "results").mkdir(exist_ok=True)
+    (home / "results").chmod(0o777)
+    (home / "results" / "results.json").write_text('{"score": 4}')
+    code = f"""
+import os
+os.umask(0)
+for path in ({str(home / "results" / "results.json")!r}, {str(home / "results" / "x")!r}, "/tmp/left-by-a-test", "/dev/shm/left-by-a-test"):
+    try:
+        open(path, "w").write("4")
+    except OSError:
+        pass
+def band(n):
+    return 0
+"""
+    (home / "submission" / "__MACOSX").mkdir(parents=True, exist_ok=True)
+    made = handed_in(home, masking=notebook(course, masking_band=code), **{"._masking": b"\0\5\x16\7"})
+    assert made["score"] == 0 and len(made["tests"]) == 3
+    assert [path.name for path in (home / "results").iterdir()] == ["results.json"]
+    assert not any(Path(folder, "left-by-a-test").exists() for folder in ("/tmp", "/dev/shm"))
+
+
+@pytest.mark.long
+def test_a_folder_that_can_be_entered_is_not_closed(course, home):
+    for folder in (home / "source", home / "source" / "bundle"):
+        folder.chmod(0o711)
+    try:
+        with pytest.raises(AssertionError, match="can be read"):
+            handed_in(home, masking=notebook(course))
+        assert not (home / "results" / "results.json").exists(), "no result of an earlier run is left"
+    finally:
+        for folder in (home / "source", home / "source" / "bundle"):
+            folder.chmod(0o700)

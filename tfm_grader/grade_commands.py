@@ -160,8 +160,9 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
     if to is not None:
         name = loaded.manifest.name
         pages = {
-            f"{student or submissions.stem}.html": visible_checks.visible_page(name, student or submissions.stem, each)
+            f"{whose}.html": visible_checks.visible_page(name, whose, each)
             for student, each in sorted(told.items())
+            for whose in [submissions.stem if single else student]
         }
         replace_files(to, pages)
         say(f"{len(pages)} pages: {to}")

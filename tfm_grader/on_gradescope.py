@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ def results(home: Path, visible_only: bool) -> dict[str, Any]:
     """Grade the submission in `home` and return results.json. Raises Refusal if the student isn't at fault."""
     folder = home / "source" / "bundle"
     require_container()
+    _close(home)
     shown = read_bundle(folder, visible=True)
+    whole = shown if visible_only else read_bundle(folder)  # both before anything of a submission runs
     try:
         found = _submitted(home, shown)
     except NotAccepted as why:
@@ -45,15 +48,24 @@ def results(home: Path, visible_only: bool) -> dict[str, Any]:
     tests = _visible(shown, found, folder)
     if visible_only:
         return {"score": 0, "output": NO_POINTS, "tests": tests}
-    scored = _scored(read_bundle(folder), found, folder)
+    scored = _scored(whole, found, folder)
     return {"score": number(sum(each.get("score", 0) for each in scored)), "tests": [*tests, *scored]}
+
+
+def _close(home: Path) -> None:
+    """Let only root change what is graded and what is written, before anything of a submission runs. Raises OSError."""
+    (home / "results").mkdir(exist_ok=True)
+    for path in (home, home / "source", home / "submission", home / "results"):
+        os.chown(path, 0, 0)
+        path.chmod(path.stat().st_mode & 0o755)
 
 
 def _submitted(home: Path, bundle: Bundle) -> list[Submission]:
     """Find the notebook of each chapter. Raises NotAccepted."""
     student, found = _student(home, bundle), dict[str, tuple[Path, Submission]]()
     for path in sorted((home / "submission").rglob("*.ipynb")):
-        if ".ipynb_checkpoints" in path.parts or not path.is_file():
+        parts = path.relative_to(home / "submission").parts  # an archive of macOS has files of its own
+        if "__MACOSX" in parts or any(part.startswith(".") for part in parts) or not path.is_file():
             continue
         try:
             one = visible_checks.one_notebook(path, bundle)
@@ -155,15 +167,24 @@ def _begin(bundle: Bundle, folder: Path) -> Begin:
 def write_results() -> int:
     """Write results.json. What goes wrong is printed, which only the instructor sees."""
     home = Path(os.environ.get("TFM_AUTOGRADER", HOME))
-    try:
-        made = results(home, "--visible" in sys.argv[1:])
-    except (Refusal, OSError, ValueError) as error:
-        print(f"Not graded: {error}")
-        return 1
     target = home / "results" / "results.json"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    try:
+        target.unlink(missing_ok=True)
+        made = json.dumps(results(home, "--visible" in sys.argv[1:]), ensure_ascii=False, indent=1)
+        _replace(target, made.encode("utf-8", "replace") + b"\n")
+    except Exception as error:  # noqa: BLE001 (whatever it is, no result is written)
+        print(f"Not graded: {type(error).__name__}: {error}".encode("ascii", "backslashreplace").decode())
+        return 1
     return 0
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Write `data` to `target` as a whole or not at all."""
+    number, name = tempfile.mkstemp(dir=target.parent)
+    with os.fdopen(number, "wb") as file:
+        file.write(data)
+    Path(name).chmod(0o644)
+    Path(name).replace(target)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _each(bundle: Bundle, stem: str, result: Judged) -> Iterator[Checked]:
 
 
 def _of_row(title: str, row: ExerciseResult, notes: list[str]) -> Checked:
-    if row.status == "infrastructure":
+    if row.status == "infrastructure" or not row.tests:
         return Checked(row.id, title, "The check could not be run; this says nothing about your answer.")
     test, passed = row.tests[0], row.tests[0].outcome == "passed"
     message = test.message or row.reason

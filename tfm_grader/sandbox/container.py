@@ -8,6 +8,7 @@ same list of system calls as in the sandbox. What that user must not read, its f
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -20,10 +21,11 @@ from typing import Any
 
 from tfm_grader.sandbox.bubblewrap import ENVIRONMENT, INSIDE, START, NoSandbox
 from tfm_grader.sandbox.inside import seccomp
-from tfm_grader.sandbox.unprivileged import free_number
+from tfm_grader.sandbox.unprivileged import FIRST, LAST, free_number
 from tfm_grader.version import HOME, PACKAGES
 
 MARKS = ("/.dockerenv", "/run/.containerenv")  # files in the containers of Docker and Podman
+PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # where every user may write
 NAMES = ("container", "KUBERNETES_SERVICE_HOST", "TFM_CONTAINER")  # environment variables that say the same
 
 
@@ -72,7 +74,7 @@ def place() -> Iterator[Place]:
 
     The program is a copy, because the package itself is closed to the submission.
     """
-    number = free_number()
+    number = free_number(random.SystemRandom().randrange(FIRST, LAST))  # limits on threads count a user's on the host
     folder = tempfile.mkdtemp(prefix="tfm-")
     try:
         made = Place(Path(folder) / "program", Path(folder) / "own", number)
@@ -84,3 +86,6 @@ def place() -> Iterator[Place]:
         yield made
     finally:
         subprocess.run(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, check=False)  # however deep it is
+        for public in filter(os.path.isdir, PUBLIC):
+            words = ["find", public, "-xdev", "-mindepth", "1", "-uid", str(number), "-delete"]
+            subprocess.run(words, stderr=subprocess.DEVNULL, check=False)

@@ -49,7 +49,7 @@ def look(paths, shown, environment):
 
 def look_in_container(paths, environment):
     """List what is accessible to a submission in a container but should not be: `paths`, privileges, sockets."""
-    found = [f"{path} can be read (chmod -R go-rwx {path})" for path in paths if os.access(path, os.R_OK)]
+    found = [f"{path} can be read (chmod -R go-rwx {path})" for path in paths if reachable(path)]
     if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
         found.append("sockets can be made")
     if extra := sorted(set(os.environ) - set(environment)):
@@ -64,6 +64,11 @@ def look_in_container(paths, environment):
         found.append("namespaces can be made")
     attempts = {name: attempt for name, attempt in signals().items() if name != "a change of a device's times"}
     return found + [f"{name} is possible" for name, attempt in attempts.items() if not refusal_of(attempt)]
+
+
+def reachable(path):
+    """Whether anything at `path` can be read, or a folder there be entered."""
+    return os.access(path, os.R_OK) or (os.path.isdir(path) and os.access(path, os.X_OK))
 
 
 def opens(path, flags):

@@ -77,9 +77,9 @@ def open_the_way() -> None:
         os.close(number)
 
 
-def free_number() -> int:
-    """Return a user number that nobody has. Raises NoSandbox."""
-    for number in range(FIRST, LAST):
+def free_number(first: int = FIRST) -> int:
+    """Return a user number that nobody has, from `first` on. Raises NoSandbox."""
+    for number in [*range(first, LAST), *range(FIRST, first)]:
         try:
             pwd.getpwuid(number)
         except KeyError:
