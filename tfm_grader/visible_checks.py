@@ -95,7 +95,7 @@ def one_notebook(path: Path, bundle: Bundle) -> Submission:
     stems = [stem for stem in bundle.stems if path.stem == stem] or [*of] or bundle.stems
     if len(stems) != 1:
         raise Refusal(f"{path.name} fits no chapter of the assignment. Name it {' or '.join(bundle.stems)}.ipynb.")
-    return submission_at(path, of.get(stems[0], ""), stems[0])
+    return found.but(student=of.get(stems[0], ""), stem=stems[0])
 
 
 def checked(bundle: Bundle, found: Iterable[Submission], engine: Engine) -> Iterator[CheckedNotebook]:
