@@ -21,6 +21,7 @@ from tfm_grader.assignment.bundle import read_bundle, tasks
 from tfm_grader.assignment.bundle import visible_checks as checks_in
 from tfm_grader.assignment.exercise_source import chosen, visible_check, written_in
 from tfm_grader.assignment.manifest import Entry
+from tfm_grader.collecting.collected_record import Book, Known, NotTaken
 from tfm_grader.collecting.roster import Person, Roster, keep_roster
 from tfm_grader.exports.autograder import autograder
 from tfm_grader.records import ExerciseResult, TestRow
@@ -115,7 +116,7 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
         for each in written_in(PRIVATE / "masking.md", chosen(PRIVATE / "masking.md", "spring"))
         if each.id == "masking.band"
     )
-    hand_ins = {
+    hand_ins: dict[str, bytes] = {
         "right": notebook(course, masking_band=right, masking_latency="Each layer waits."),
         "empty": notebook(course),
         "wrong": notebook(course, masking_band=WRONG),
@@ -124,11 +125,17 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
     for name, data in hand_ins.items():
         (tmp_path / "submissions" / name).mkdir(parents=True)
         (tmp_path / "submissions" / name / "masking.ipynb").write_bytes(data)
+    refused = Known("Ida Wu", refused=[NotTaken("ida/masking.pdf", "it is not a notebook (.ipynb)")])
+    (tmp_path / "submissions" / "collected.json").write_bytes(
+        Book({"right": Known("Ray Ito"), "ida": refused}).encoded()
+    )
     said = tfm("grade", tmp_path / "submissions", "--visible", "--bundle", course / "bundle")
     assert "right, masking: 1 of 1 check holds" in said and "wrong, masking: 0 of 1" in said
     assert {path.name for path in tmp_path.iterdir()} == {"submissions", "visible"}
     pages = {path.stem: path.read_text("utf-8") for path in (tmp_path / "visible").glob("*.html")}
-    assert set(pages) == set(hand_ins)
+    assert set(pages) == {*hand_ins, "ida"}
+    assert "Ray Ito" in pages["right"] and "Ida Wu" in pages["ida"]
+    assert "ida/masking.pdf was not accepted: it is not a notebook (.ipynb). Hand it in again." in pages["ida"]
     assert "What the check tries holds." in pages["right"] and visible_checks.ANSWERED in pages["right"]
     assert "still the stub" in pages["empty"] and visible_checks.NO_ANSWER in pages["empty"]
     assert "Not yet." in pages["wrong"] and "could not be read" in pages["broken"]
@@ -162,6 +169,7 @@ def test_what_does_not_fit_together_is_refused(course, tmp_path):
     assert "no notebook and no folder" in refused("grade", tmp_path / "x", "--visible", "--bundle", bundle)
     assert "--visible judges nothing" in refused("grade", tmp_path, "--visible", "--force", "--bundle", bundle)
     assert "no sandbox 'none'" in refused("grade", tmp_path, "--sandbox", "none", "--bundle", bundle)
+    assert "give --visible" in refused("grade", tmp_path, "--sandbox", "container", "--bundle", bundle)
     (tmp_path / "odd.ipynb").write_bytes(b"%PDF")
     assert "cannot be read as a notebook" in refused("grade", tmp_path / "odd.ipynb", "--visible", "--bundle", bundle)
 
@@ -171,11 +179,26 @@ def test_a_container_is_asked_for_only_in_one_and_by_root(monkeypatch):
     for name in container.NAMES:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(NoSandbox, match="does not look like a container"):
-        container.require_container()
+        container.require_container(64)
     monkeypatch.setenv("TFM_CONTAINER", "1")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(NoSandbox, match="must be root"):
-        container.require_container()
+        container.require_container(64)
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(str(768 << 20), False), (str(2 << 30), True), ("max", True), ("", True)])
+def test_a_container_has_room_for_what_the_manifest_allows(tmp_path, monkeypatch, limit, fits):
+    group = tmp_path / "memory.max"
+    if limit:
+        group.write_text(f"{limit}\n")
+    monkeypatch.setattr(container, "CONTROL_GROUPS", (str(group),))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("TFM_CONTAINER", "1")
+    if fits:
+        container.require_container(1024)
+    else:
+        with pytest.raises(NoSandbox, match="768 MB of memory.*1,024 MB more"):
+            container.require_container(1024)
 
 
 def test_in_a_container_one_student_at_a_time(course, tmp_path, monkeypatch):
@@ -262,7 +285,7 @@ def test_a_submission_is_graded_in_a_container(course, home):
     made = handed_in(home, masking=notebook(course, masking_band=right, masking_latency="Each layer waits."))
     scored = [each for each in made["tests"] if "max_score" in each]
     assert made["score"] == sum(each["max_score"] for each in scored) == 4
-    assert {each["visibility"] for each in scored} == {"after_published"}
+    assert {each["visibility"] for each in scored} == {"after_published"} == {made["visibility"]}
     assert [each["status"] for each in made["tests"] if "status" in each] == ["passed"]
     assert handed_in(home, masking=notebook(course))["score"] == 0
     assert "no notebook" in handed_in(home)["output"]
@@ -317,6 +340,21 @@ def test_on_gradescope_the_email_says_whose_numbers_count(tmp_path, users, stude
         return
     with pytest.raises(Refusal, match="the roster knows"):
         on_gradescope._student(tmp_path, bundle)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def band(n):\n    return object()", "object"),
+        ("def band(n):\n    return print", "builtin_function_or_method"),
+        ("def band(n):\n    return torch.nn.Linear(2, 2)", "Linear"),
+    ],
+)
+def test_an_answer_that_is_no_value_is_named_in_plain_words(course, tmp_path, code, said):
+    path = tmp_path / "masking.ipynb"
+    path.write_bytes(notebook(course, masking_band=code))
+    told = tfm("grade", path, "--visible", "--bundle", course / "bundle")
+    assert said in told and "unknown field" not in told and "disturbed" not in told
 
 
 def test_what_is_no_file_is_said(course, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,6 +94,11 @@ def grade(
     if sandbox not in ("bubblewrap", "container"):
         raise Refusal(f"There is no sandbox {sandbox!r}. There are bubblewrap and container.")
     in_container = sandbox == "container"
+    if in_container and not visible:
+        raise Refusal(
+            "In a container, exercises of one submission are not separated well enough to give points, except on "
+            "Gradescope (tfm gradescope). Grade where bubblewrap works, or give --visible."
+        )
     if visible:
         if only or again or write or force or scheduler:
             raise Refusal("--visible judges nothing. Leave out --only, --again, --write, --force and --engine.")
@@ -103,19 +109,17 @@ def grade(
         raise Refusal(f"There is no folder {submissions}. `tfm collect` makes it.")
     _require_beside(to, submissions)
     loaded, wanted = bundles.read_bundle(bundle), set(only or ())
-    if not in_container:
-        require_outside([submissions, bundle, to.parent])
+    require_outside([submissions, bundle, to.parent])
     _require_known(wanted, loaded)
     with only_one(to, "tfm grade"):
         found, log = grading.submissions_in(submissions, loaded), AuditLog(to)
-        _require_for_container(in_container, {each.student for each in found})
         if not found:
             raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
         if again or not write:
             place = anew.beside(to) if again else to
             plan = grading.plan(loaded, found, place, wanted, force or again)
             private = [str(path.resolve()) for path in (submissions, bundle, to)]
-            begin = Begin(loaded.manifest, loaded.tests, private=private, in_container=in_container)
+            begin = Begin(loaded.manifest, loaded.tests, private=private)
             with _engine(begin, scheduler, jobs, len(plan.jobs)) as pool:
                 _judge(loaded, plan, pool, place, None if again else log)
         if _wanted(to, write) if again else write:
@@ -126,59 +130,52 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
     """Run the visible checks on one notebook, or on a folder of submissions, and tell the students what they say."""
     from tfm_grader import visible_checks
     from tfm_grader.assignment import bundle as bundles
-    from tfm_grader.judging import grade as grading
+    from tfm_grader.collecting.collected_record import roster
+    from tfm_grader.judging.grade import submissions_in
     from tfm_grader.judging.pool import Pool
     from tfm_grader.output_folder import replace_files
     from tfm_grader.records import Begin
     from tfm_grader.sandbox.bubblewrap import require_outside
+    from tfm_grader.sandbox.container import require_container
 
     loaded = bundles.read_bundle(bundle, visible=True)
     single = submissions.is_file()
     if not single and not submissions.is_dir():
         raise Refusal(f"There is no notebook and no folder {submissions}.")
     if single:
-        found = [visible_checks.one_notebook(submissions, loaded)]
+        found, people = [visible_checks.one_notebook(submissions, loaded)], {}
     else:
-        found = grading.submissions_in(submissions, loaded)
-    _require_for_container(in_container, {each.student for each in found})
-    to = to or (None if single else submissions.resolve().parent / "visible")
-    if to is not None and not single:
+        found, people = submissions_in(submissions, loaded), roster(submissions)
+        to = to or submissions.resolve().parent / "visible"
         _require_beside(to, submissions)
-    if not in_container:
+    if in_container:
+        require_container(loaded.limits.memory)
+        if (students := len({each.student for each in found})) > 1:
+            raise Refusal(
+                f"In a container, one submission is judged at a time, because nothing separates two. Here are {students}."
+            )
+    else:
         require_outside([submissions, bundle])
     private = [str(path.resolve()) for path in ([bundle] if single else [bundle, submissions])]
     begin = Begin(loaded.manifest, loaded.tests, private, visible=True, in_container=in_container)
     waiting = [each for each in found if each.data is not None]
-    told: dict[str, list[visible_checks.CheckedNotebook]] = {}
+    told = [*visible_checks.not_accepted(people)]
+    for one in told:
+        say(f"{one.student}: {one.told}")
     with Pool(begin, min(jobs or os.cpu_count() or 1, max(1, len(waiting)))) as pool:
         if waiting:
             say(f"The sandbox holds: {', '.join(pool.start())}.")
         for each in visible_checks.checked(loaded, found, pool):
-            told.setdefault(each.student, []).append(each)
-            for line in each.lines if single else [f"{each.student}, {each.stem}: {each.summary}"]:
+            told.append(each)
+            for line in each.lines if single else [f"{each.student}, {each.told}"]:
                 say(line)
     if to is not None:
-        name = loaded.manifest.name
-        pages = {
-            f"{whose}.html": visible_checks.visible_page(name, whose, each)
-            for student, each in sorted(told.items())
-            for whose in [submissions.stem if single else student]
-        }
+        names = {student: known.name for student, known in people.items()}
+        if single:  # its name is the file's, whatever its numbers say about whose it is
+            told = [replace(each, student=submissions.stem) for each in told]
+        pages = visible_checks.visible_pages(loaded.manifest.name, told, names)
         replace_files(to, pages)
         say(f"{len(pages)} pages: {to}")
-
-
-def _require_for_container(in_container: bool, students: set[str]) -> None:
-    """Refuse a container with several students, in which they would share files. Raises NoSandbox too."""
-    from tfm_grader.sandbox.container import require_container
-
-    if not in_container:
-        return
-    require_container()
-    if len(students) > 1:
-        raise Refusal(
-            f"In a container, one submission is judged at a time, because nothing separates two. Here are {len(students)}."
-        )
 
 
 def _require_beside(to: Path, submissions: Path) -> None:

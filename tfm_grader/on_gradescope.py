@@ -27,6 +27,7 @@ from tfm_grader.sandbox.container import require_container
 from tfm_lib._refusal import Refusal
 
 HOME = Path("/autograder")
+LATER = "after_published"  # when students see the total and the hidden tests
 NO_POINTS = "These checks are those of your notebook. They give no points. " + visible_checks.LATER
 
 
@@ -37,9 +38,9 @@ class NotAccepted(Exception):
 def results(home: Path, visible_only: bool) -> dict[str, Any]:
     """Grade the submission in `home` and return results.json. Raises Refusal if the student isn't at fault."""
     folder = home / "source" / "bundle"
-    require_container()
-    _close(home)
     shown = read_bundle(folder, visible=True)
+    require_container(shown.limits.memory)
+    _close(home)
     whole = shown if visible_only else read_bundle(folder)  # both before anything of a submission runs
     try:
         found = _submitted(home, shown)
@@ -49,7 +50,8 @@ def results(home: Path, visible_only: bool) -> dict[str, Any]:
     if visible_only:
         return {"score": 0, "output": NO_POINTS, "tests": tests}
     scored = _scored(whole, found, folder)
-    return {"score": number(sum(each.get("score", 0) for each in scored)), "tests": [*tests, *scored]}
+    total = number(sum(each.get("score", 0) for each in scored))
+    return {"score": total, "visibility": LATER, "tests": [*tests, *scored]}  # a test's own visibility goes first
 
 
 def _close(home: Path) -> None:
@@ -143,7 +145,7 @@ def _scored(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict[
 
 
 def _told(entry: Entry, row: ExerciseResult | None, there: bool) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": entry.title, "visibility": "after_published", "output_format": "text"}
+    made: dict[str, Any] = {"name": entry.title, "visibility": LATER, "output_format": "text"}
     if row is None:
         output = "The notebook could not be read." if there else "Nothing was handed in."
         return {**made, "score": 0, "max_score": number(entry.points), "output": output}

@@ -5,12 +5,13 @@ Hidden tests aren't loaded, and nothing here reaches results, reports or the aud
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfm_grader import standalone_page
 from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.collecting.collected_record import Known
 from tfm_grader.judging.grade import Engine, submission_at
 from tfm_grader.names import counted
 from tfm_grader.notebook import NotANotebook, read_notebook
@@ -70,8 +71,13 @@ class CheckedNotebook:
         return f"{sum(each.passed for each in judged)} of {counted(len(judged), 'check')} {hold}. {LATER}"
 
     @property
+    def told(self) -> str:
+        """Return the summary with the chapter, which is unknown if a file wasn't accepted."""
+        return f"{self.stem}: {self.summary}" if self.stem else self.summary
+
+    @property
     def lines(self) -> list[str]:
-        return [f"{self.stem}: {self.summary}", *(line for each in self.checked for line in each.lines)]
+        return [self.told, *(line for each in self.checked for line in each.lines)]
 
 
 def one_notebook(path: Path, bundle: Bundle) -> Submission:
@@ -143,13 +149,33 @@ def _of_row(title: str, row: ExerciseResult, notes: list[str]) -> Checked:
     return Checked(row.id, title, SAID.get(test.outcome, "Not yet."), test.held, faults, remarks, passed, True)
 
 
-def visible_page(assignment: str, student: str, told: Iterable[CheckedNotebook]) -> str:
-    """Build the page for one student."""
-    body = [f"<h1>{text(assignment)}: what the checks say</h1>", "<p><strong>This is not a grade.</strong></p>"]
+def not_accepted(people: Mapping[str, Known]) -> Iterator[CheckedNotebook]:
+    """Yield what students are told whose files were refused when they were collected."""
+    for student, known in people.items():
+        for each in known.refused:
+            yield CheckedNotebook(student, "", trouble=f"{each.file} was not accepted: {each.why}. Hand it in again.")
+
+
+def visible_pages(assignment: str, told: Iterable[CheckedNotebook], names: Mapping[str, str]) -> dict[str, str]:
+    """Build a page for each student, by file name; `names` are those of students who have one beside their folder's."""
+    by_student: dict[str, list[CheckedNotebook]] = {}
     for each in told:
-        body.append(f"<p>{text(each.stem)} · {text(each.summary)}</p>")
+        by_student.setdefault(each.student, []).append(each)
+    return {
+        f"{student}.html": _page(assignment, names.get(student) or student, sorted(each, key=lambda one: one.stem))
+        for student, each in sorted(by_student.items())
+    }
+
+
+def _page(assignment: str, name: str, told: list[CheckedNotebook]) -> str:
+    body = [
+        f"<h1>{text(assignment)}: what the checks say</h1>",
+        f"<p>{text(name)} · <strong>This is not a grade.</strong></p>",
+    ]
+    for each in told:
+        body.append(f"<p>{text(each.told)}</p>")
         body += [_card(one) for one in each.checked]
-    return standalone_page.page(f"{assignment} · {student}", "\n".join(body))
+    return standalone_page.page(f"{assignment} · {name}", "\n".join(body))
 
 
 def _card(one: Checked) -> str:

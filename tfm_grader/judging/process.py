@@ -39,7 +39,7 @@ def judge_until_closed() -> None:
 
         try:
             if begin.in_container:
-                require_container()
+                require_container(begin.manifest.limits.memory)
             else:
                 leave_root()
             end_with_the_command()
@@ -75,12 +75,12 @@ def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
     from tfm_grader.sandbox.selftest import require_safe
 
     limit_own_memory()
-    judge = Judge(begin, Sandbox(begin.in_container), wire.say)
-    try:
-        tried = require_safe(judge.sandbox, [Path(path) for path in begin.private], judge.bundle.limits)
+    sandbox = Sandbox(begin.in_container)
+    try:  # before the bundle's tests are executed, which a leaky container may have let somebody change
+        tried = require_safe(sandbox, [Path(path) for path in begin.private], begin.manifest.limits)
     except SandboxFailed as error:
         raise NoSandbox(f"The sandbox does not work here: {error}. Nothing was graded.") from None
-    return judge, tried
+    return Judge(begin, sandbox, wire.say), tried
 
 
 class Judge:

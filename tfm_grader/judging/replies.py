@@ -86,6 +86,7 @@ class Handle(Strict, tag_field="$", tag="handle"):
 
     i: Index
     k: str
+    called: bool = True  # whether it can be called
 
 
 class Stub(Strict, tag_field="$", tag="stub"):

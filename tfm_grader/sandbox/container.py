@@ -26,11 +26,16 @@ from tfm_grader.version import HOME, PACKAGES
 
 MARKS = ("/.dockerenv", "/run/.containerenv")  # files in the containers of Docker and Podman
 PUBLIC = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # where every user may write
+CONTROL_GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+TWO_WITH_TORCH = 700  # MB that judge and submission take with torch loaded
 NAMES = ("container", "KUBERNETES_SERVICE_HOST", "TFM_CONTAINER")  # environment variables that say the same
 
 
-def require_container() -> None:
-    """Require that this is a container, and that its root runs this. Raises NoSandbox."""
+def require_container(memory: int) -> None:
+    """Require that this is a container with room for answers that use `memory` (MB), and that its root runs this.
+
+    Raises NoSandbox.
+    """
     if not seccomp.supported():
         raise NoSandbox("Submissions are run on Linux, on x86_64 or aarch64. Use a container of that kind.")
     if not (any(map(os.path.exists, MARKS)) or any(map(os.environ.get, NAMES))):
@@ -41,6 +46,22 @@ def require_container() -> None:
         )
     if os.geteuid() != 0:
         raise NoSandbox("In a container, the grader must be root, so that the submission can be another user.")
+    if (there := memory_here()) < memory + TWO_WITH_TORCH:
+        raise NoSandbox(
+            f"This container has {there:,} MB of memory. The judge and the submission need {TWO_WITH_TORCH} MB, and the "
+            f"manifest allows answers {memory:,} MB more. Choose a larger container, or a smaller `memory`."
+        )
+
+
+def memory_here() -> int:
+    """Return how much memory (MB) this container may use: by its control group, or all that the machine has."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in CONTROL_GROUPS:
+        try:
+            found.append(int(Path(path).read_text(encoding="ascii")))
+        except (OSError, ValueError):  # there is none of this kind, or it says "max"
+            continue
+    return min(found) >> 20
 
 
 def hidden() -> list[str]:
