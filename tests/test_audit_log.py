@@ -363,6 +363,7 @@ def test_a_rubric_in_part_waits(course):
         ("ann,masking,-1,ill", "the days must be a number"),
         ("ann,masking,1,", "a waiver needs a reason"),
         ("ann,masking,1,ill\nann,all,1,ill", "has a waiver for masking in an earlier line"),
+        ("bob,masking,1,ill\nann,masking,1,", "line 3: a waiver needs a reason"),
     ],
 )
 def test_a_waiver_that_cannot_be_meant_is_a_sentence(course, line, sentence):

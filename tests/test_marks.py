@@ -69,6 +69,15 @@ def test_what_cannot_be_meant_is_refused_with_its_line(tmp_path, line, sentence)
         given(tmp_path, f"{HEAD}{line}\n")
 
 
+def test_all_faulty_lines_are_told_at_once(tmp_path):
+    with pytest.raises(BadMarks) as refused:
+        given(tmp_path, f"{HEAD}kim,a.words,many,x\nkim,a.band,1,\nkim,a.words,1,x\nkim,a.words,2,y\n")
+    places = [re.search(r"line (\d):", line)[1] for line in str(refused.value).splitlines()]
+    assert sorted(places) == ["2", "3", "5"]
+    with pytest.raises(BadMarks, match="and 5 more"):
+        given(tmp_path, HEAD + "".join(f"nobody{place},a.words,1,x\n" for place in range(25)))
+
+
 def test_a_text_that_is_no_hash_is_refused(tmp_path):
     with pytest.raises(BadMarks, match="eight or more of its signs"):
         given(tmp_path, "student,exercise,points,reason,text\nkim,a.words,1,x,my words\n")

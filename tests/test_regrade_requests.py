@@ -101,6 +101,7 @@ def test_codes_tell_of_no_request(made, tmp_path):
     [
         (HEAD + f"ann,{BAND},,\n", "line 2: the request is empty"),
         (HEAD + f"ann,{BAND},x,\nann,{BAND},x,\n", "line 3: this request stands in line 2 already"),
+        (HEAD + f"ann,{BAND},,\nann,{BAND},x,\nann,{BAND},x,\n", "line 4: this request stands in line 3 already"),
         (HEAD + f"ann,{BAND},{'x' * (LONGEST + 1)},\n", f"at most {LONGEST} characters"),
         ("student,exercise\nann,x\n", "has no column request"),
     ],

@@ -19,7 +19,7 @@ from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Chapter, Entry, Late, Manifest
 from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting import roster_proposal
-from tfm_grader.collecting.collected_record import HandIn, Known
+from tfm_grader.collecting.collected_record import HandIn, Known, NotTaken
 from tfm_grader.collecting.identity import Claim
 from tfm_grader.collecting.inbox import CollectionReport
 from tfm_grader.collecting.messages import after
@@ -98,7 +98,14 @@ def test_nobody_hands_in_by_the_name_of_a_team():
 
 def test_a_team_is_missing_only_as_a_whole():
     people = (Person("ann", team="pandas"), Person("ben", team="pandas"), Person("cho", team="bears"), Person("dee"))
+    people += (Person("eva", team="cats"), Person("fay", team="cats"), Person("gus"))
     found = CollectionReport(kind="folder", source="x", roster=Roster(people), missing=[people[1], *people[2:]])
+    for name in ("fay", "gus"):
+        found.of_student.append((Claim("folder", name, name, name), name, NotTaken(f"{name}/x.pdf", "no notebook")))
+    assert [line for line in after(found) if "only" in line] == [
+        "  only refused files from the team cats (eva, fay)",
+        "  only refused files from gus",
+    ]
     assert [line for line in after(found) if "nothing" in line] == [
         "  nothing from the team bears (cho)",
         "  nothing from dee",
@@ -453,7 +460,12 @@ def test_every_export_has_every_member(forty):
     for student, total in TOTALS.items():
         made = json.loads((here.report / "gradescope" / student / "results.json").read_text(encoding="utf-8"))
         assert made.get("score") == total
-    assert "Worth a look together" not in (here.report / "class.html").read_text(encoding="utf-8")
+    page = (here.report / "class.html").read_text(encoding="utf-8")
+    assert "Worth a look together" not in page
+    told = re.search(r"(\d+) of (\d+) handed in", page)
+    assert told and told.groups() == ("37", "40"), (
+        "not Fin, whose partner left, nor Ian and Ida: Ida's file was refused"
+    )
 
 
 def test_nbgraders_grade_book_has_every_member(forty, monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -390,6 +391,9 @@ def gradescope(
     to.write_bytes(made)
     given = "none, so set Autograder Points to 0" if visible else f"{points:g}: set Autograder Points to that"
     say(f"{to} ({len(made) / 1e6:.1f} MB). Its points: {given}. Choose a container with 2 GB of memory or more.")
+    runs = 1 if visible else 2  # the visible checks, and then the tests; and a minute for self-tests
+    seconds = 60 + runs * sum(loaded.limits.longest(len(loaded.exercises(stem))) for stem in loaded.stems)
+    say(f"No submission takes longer than {math.ceil(seconds / 60)} minutes: set the time limit above that.")
 
 
 def _filled(
@@ -407,24 +411,22 @@ def _filled(
 
 def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:
     """Rename the marking sheet in `files` if it would overwrite one with marks. Returns its name too."""
+    from tfm_grader.output_folder import free_name
     from tfm_grader.scoring import manual_grades, marking_sheet
     from tfm_grader.tables import BadTable
 
-    if "marking.csv" not in files or made.desk is None:
+    desk = made.desk
+    if "marking.csv" not in files or desk is None:
         return files, ""
-    name, number = "marking.csv", 1
-    while (to / name).exists():
+
+    def may_be_replaced(path: Path) -> bool:
         try:
-            if not marking_sheet.holds_more(manual_grades.lines(to / name), made.desk):
-                break
+            return not marking_sheet.holds_more(manual_grades.lines(path), desk)
         except BadTable:
-            pass
-        number += 1
-        name = f"marking-{number}.csv"
-    return {
-        **{other: each for other, each in files.items() if other != "marking.csv"},
-        name: files["marking.csv"],
-    }, name
+            return False
+
+    name = free_name(to, "marking.csv", may_be_replaced)
+    return {**_without(files, "marking.csv"), name: files["marking.csv"]}, name
 
 
 def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> dict[str, str | bytes]:
@@ -432,14 +434,18 @@ def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> di
 
     The older list stays as it is.
     """
-    from tfm_grader.scoring.regrade_requests import free_name
+    from tfm_grader.output_folder import free_name
+    from tfm_grader.scoring.regrade_requests import are_all_in
 
     if "requests.csv" not in files:
         return files
-    name = free_name(to, made.requests)
+    name = free_name(to, "requests.csv", lambda path: are_all_in(path, made.requests))
     kept = {path.name: path.read_bytes() for path in to.glob("requests*.csv") if path.name != name}
-    others = {other: each for other, each in files.items() if other != "requests.csv"}
-    return {**others, **kept, name: files["requests.csv"]}
+    return {**_without(files, "requests.csv"), **kept, name: files["requests.csv"]}
+
+
+def _without(files: dict[str, str | bytes], name: str) -> dict[str, str | bytes]:
+    return {other: each for other, each in files.items() if other != name}
 
 
 def _require_fresh(stale: list[str], as_judged: bool) -> None:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tfm_grader.names import digest
 from tfm_lib._refusal import Refusal
 
 FILE = ".written"
+
+
+def free_name(folder: Path, name: str, may_be_replaced: Callable[[Path], bool]) -> str:
+    """Return `name`, or it with a number, so that no file in `folder` is lost that may not be replaced."""
+    wanted, number = Path(name), 1
+    while (folder / name).exists() and not may_be_replaced(folder / name):
+        number += 1
+        name = f"{wanted.stem}-{number}{wanted.suffix}"
+    return name
 
 
 def replace_files(folder: Path, files: Mapping[str, str | bytes]) -> None:

@@ -6,13 +6,15 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tfm_lib._refusal import Refusal
 
+MOST = 20  # faulty lines that are told
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
 FORMULA = frozenset("=+-@|%−")  # characters that may begin a formula; full-width and small forms count too
 SEPARATORS = frozenset(";,|")  # in some locales a spreadsheet splits a line at these, quoted or not
@@ -21,6 +23,27 @@ DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") 
 
 class BadTable(Refusal):
     """A CSV file written by a person cannot be used; the message says which line, and why."""
+
+
+class Faults:
+    """What is wrong with the lines of a table, told all at once: each block under `line` adds one sentence."""
+
+    def __init__(self, kind: type[BadTable] = BadTable):
+        self.kind = kind
+        self.told: list[str] = []
+
+    @contextmanager
+    def line(self) -> Iterator[None]:
+        try:
+            yield
+        except BadTable as fault:
+            self.told.append(str(fault))
+
+    def refuse(self) -> None:
+        """Raise what was found, if anything."""
+        if self.told:
+            more = [f"and {len(self.told) - MOST} more"] if len(self.told) > MOST else []
+            raise self.kind("\n".join([*self.told[:MOST], *more]))
 
 
 def read_text(path: Path) -> str:

@@ -44,6 +44,10 @@ class Limits(Part, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         return msgspec.structs.asdict(self)
 
+    def longest(self, exercises: int) -> float:
+        """Return the seconds after which a notebook with so many exercises is stopped, whatever it does."""
+        return 2 * (exercises + 1) * (self.load_seconds + self.seconds)
+
 
 class Late(Part, frozen=True):
     """The late policy: deduct `per_day` of the points for each started day after `free_days`."""

@@ -84,7 +84,7 @@ class SubmissionRun:
     ):
         self.carried = carried  # the weights in the notebook's outputs by name, unread
         self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
-        self.seconds = 2 * (len(tasks) + 1) * (limits.load_seconds + limits.seconds)
+        self.seconds = limits.longest(len(tasks))
         self.until = time.monotonic() + self.seconds
         self.stops, self.spent = 0, 0.0  # number of stops, and CPU seconds used
         self._apart = False  # whether each exercise needs its own sandbox

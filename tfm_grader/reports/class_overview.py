@@ -17,7 +17,7 @@ LOOK = "Programs that are alike once their names and numbers are set aside, and 
 
 def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, Pair]] = ()) -> str:
     """Build the class page: the distribution of points, results by exercise, and recognised mistakes."""
-    handed_in = [score for score in scores if not score.nothing]
+    handed_in = [score for score in scores if not score.nothing and not score.not_accepted]
     totals = [score.points for score in handed_in if score.points is not None]
     finished = "" if len(totals) == len(handed_in) else f" of the {len(totals)} that are finished"
     mean = number(round(sum(totals) / len(totals), 2)) if totals else "not known yet"

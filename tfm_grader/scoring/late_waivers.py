@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tfm_grader.scoring.manual_grades import NUMBER
-from tfm_grader.tables import BadTable, cell, read_rows
+from tfm_grader.tables import BadTable, Faults, cell, read_rows
 
 COLUMNS = ("student", "chapter", "reason")
 MORE = ("days", "due", "author")  # each line has either days or due
@@ -57,24 +57,29 @@ def read_waivers(
     known = {cell(name): name for name in [*students, *teams]}
     gone, passed = {cell(student): student for student in left}, []
     found: dict[tuple[str, str], Waiver] = {}
+    faults = Faults(BadWaivers)
     for number, cells in read_rows(path, COLUMNS, MORE):
         where = f"{path}, line {number}"
         student = known.get(cell(cells["student"])) or known.get(cells["student"])
         if student is None and (former := gone.get(cell(cells["student"])) or gone.get(cells["student"])):
             passed.append(former)
             continue
-        if student is None:
-            who = "student or team" if teams else "student"
-            raise BadWaivers(f"{where}: there is no {who} {cells['student']!r}. Mind the spelling.")
-        if cells["chapter"] not in (*stems, ALL):
-            raise BadWaivers(f"{where}: there is no chapter {cells['chapter']!r}, only {', '.join(stems)}, or {ALL}.")
-        if not cells["reason"]:
-            raise BadWaivers(f"{where}: a waiver needs a reason. It stands in audit.csv.")
-        waiver = _waiver(cells, where)
-        for stem in stems if cells["chapter"] == ALL else [cells["chapter"]]:
-            if (student, stem) in found:
-                raise BadWaivers(f"{where}: {student} has a waiver for {stem} in an earlier line. Keep one of the two.")
-            found[student, stem] = waiver
+        with faults.line():
+            if student is None:
+                who = "student or team" if teams else "student"
+                raise BadWaivers(f"{where}: there is no {who} {cells['student']!r}. Mind the spelling.")
+            if cells["chapter"] not in (*stems, ALL):
+                there = ", ".join(stems)
+                raise BadWaivers(f"{where}: there is no chapter {cells['chapter']!r}, only {there}, or {ALL}.")
+            if not cells["reason"]:
+                raise BadWaivers(f"{where}: a waiver needs a reason. It stands in audit.csv.")
+            waiver = _waiver(cells, where)
+            for stem in stems if cells["chapter"] == ALL else [cells["chapter"]]:
+                if (student, stem) in found:
+                    twice = f"{student} has a waiver for {stem} in an earlier line"
+                    raise BadWaivers(f"{where}: {twice}. Keep one of the two.")
+                found[student, stem] = waiver
+    faults.refuse()
     given = {key: waiver for key, waiver in found.items() if key[0] not in teams}
     for (name, stem), waiver in found.items():
         for member in teams.get(name, ()):

@@ -8,7 +8,7 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tfm_grader.tables import BadTable, cell, read_rows
+from tfm_grader.tables import BadTable, Faults, cell, read_rows
 
 COLUMNS = ("student", "exercise", "points", "reason")
 MORE = (
@@ -72,19 +72,23 @@ class _Line:
 def read_marks(path: Path) -> Marks:
     """Read the marks at `path`, ignoring lines without points. Raises BadMarks."""
     found: dict[tuple[str, str], list[_Line]] = {}
+    faults, given = Faults(BadMarks), {}
     for number, cells in read_rows(path, COLUMNS, MORE):
-        line = _Line(number, cells, _points(cells["points"], f"{path}, line {number}"))
-        for earlier in found.setdefault(line.key, []):
-            if earlier.cells["criterion"] == cells["criterion"] or "" in (
-                earlier.cells["criterion"],
-                cells["criterion"],
-            ):
-                raise BadMarks(
-                    f"{path}, line {number}: {line.key[0]} has a mark for {line.key[1]} in line {earlier.number} already. "
-                    f"Keep one of the two; a rubric names a criterion of its own in each line."
-                )
-        found[line.key].append(line)
-    given = {key: _mark(lines, path) for key, lines in found.items() if all(line.points is not None for line in lines)}
+        with faults.line():
+            line = _Line(number, cells, _points(cells["points"], f"{path}, line {number}"))
+            for earlier in found.setdefault(line.key, []):
+                criteria = earlier.cells["criterion"], cells["criterion"]
+                if criteria[0] == criteria[1] or "" in criteria:
+                    raise BadMarks(
+                        f"{path}, line {number}: {line.key[0]} has a mark for {line.key[1]} in line {earlier.number} "
+                        "already. Keep one of the two; a rubric names a criterion of its own in each line."
+                    )
+            found[line.key].append(line)
+    for key, lines in found.items():
+        if all(line.points is not None for line in lines):
+            with faults.line():
+                given[key] = _mark(lines, path)
+    faults.refuse()
     begun = {key for key, lines in found.items() if key not in given and any(line.points is not None for line in lines)}
     return Marks(given, frozenset(begun))
 
@@ -139,21 +143,23 @@ def require_known(
     Marks of students who `left` the class are dropped. Raises BadMarks.
     """
     guarded = {(cell(student), exercise): (student, exercise) for student, exercise in most}  # as in a sheet
-    given = {}
+    faults, given = Faults(BadMarks), {}
     for key, mark in marks.given.items():
         known = key if key in most else guarded.get(key)
         if known is None and mark.student in left:
             continue
-        if known is None:
-            raise BadMarks(
-                f"{path}, line {mark.line}: the marks name {mark.student!r} and {mark.exercise!r}, for whom and which "
-                f"there is no result. Mind the spelling."
-            )
-        if not 0 <= mark.points <= most[known]:
-            raise BadMarks(
-                f"{path}, line {mark.line}: {mark.student} cannot have {mark.points:g} points for {mark.exercise}; "
-                f"there are 0 to {most[known]:g}."
-            )
-        given[known] = replace(mark, student=known[0], exercise=known[1])
+        with faults.line():
+            if known is None:
+                raise BadMarks(
+                    f"{path}, line {mark.line}: the marks name {mark.student!r} and {mark.exercise!r}, for whom and "
+                    "which there is no result. Mind the spelling."
+                )
+            if not 0 <= mark.points <= most[known]:
+                raise BadMarks(
+                    f"{path}, line {mark.line}: {mark.student} cannot have {mark.points:g} points for {mark.exercise}; "
+                    f"there are 0 to {most[known]:g}."
+                )
+            given[known] = replace(mark, student=known[0], exercise=known[1])
+    faults.refuse()
     begun = frozenset(guarded.get(key, key) for key in marks.unfinished)
     return Marks(given, begun)

@@ -14,7 +14,7 @@ from tfm_grader import tables
 from tfm_grader.judging.audit_log import Answered, AuditLog, Event, Exported, Judgement, Marked, Requested, Withdrawn
 from tfm_grader.names import digest
 from tfm_grader.scoring.scores import Row, Score
-from tfm_grader.tables import BadTable, cell, read_rows
+from tfm_grader.tables import BadTable, Faults, cell, read_rows
 
 COLUMNS = ("student", "exercise", "request")
 MORE = ("answer",)
@@ -100,44 +100,33 @@ class Requests:
 
 def read_requests(path: Path) -> list[Request]:
     """Read the requests at `path`. Raises BadRequests."""
-    found: list[Request] = []
+    found: dict[tuple[str, str, str], Request] = {}
+    faults = Faults(BadRequests)
     for number, cells in read_rows(path, COLUMNS, MORE):
         where = f"{path}, line {number}"
-        if not cells["request"]:
-            raise BadRequests(f"{where}: the request is empty. Write what the student expects, and why.")
-        if max(len(cells["request"]), len(cells["answer"])) > LONGEST:
-            raise BadRequests(f"{where}: a request and an answer have at most {LONGEST} characters.")
-        made = Request(cells["student"], cells["exercise"], cells["request"], cells["answer"], number)
-        if twice := [
-            each
-            for each in found
-            if (each.student, each.exercise, each.request) == (made.student, made.exercise, made.request)
-        ]:
-            raise BadRequests(f"{where}: this request stands in line {twice[0].line} already. Keep one of the two.")
-        found.append(made)
-    return found
+        with faults.line():
+            if not cells["request"]:
+                raise BadRequests(f"{where}: the request is empty. Write what the student expects, and why.")
+            if max(len(cells["request"]), len(cells["answer"])) > LONGEST:
+                raise BadRequests(f"{where}: a request and an answer have at most {LONGEST} characters.")
+            key = cells["student"], cells["exercise"], cells["request"]
+            if key in found:
+                raise BadRequests(
+                    f"{where}: this request stands in line {found[key].line} already. Keep one of the two."
+                )
+            found[key] = Request(*key, cells["answer"], number)
+    faults.refuse()
+    return [*found.values()]
 
 
-def free_name(folder: Path, requests: Requests) -> str:
-    """Return the name for the list of `requests` in `folder`: not that of a list with anything these don't have."""
-    have = {
-        tuple(
-            cell(text)
-            for text in (each.request.student, each.request.exercise, each.request.request, each.request.answer)
-        )
-        for each in requests.outcomes
-    }
-    name, number = "requests.csv", 1
-    while (folder / name).exists():
-        try:
-            there = read_requests(folder / name)
-        except BadTable:
-            there = None
-        if there is not None and {(each.student, each.exercise, each.request, each.answer) for each in there} <= have:
-            break
-        number += 1
-        name = f"requests-{number}.csv"
-    return name
+def are_all_in(path: Path, requests: Requests) -> bool:
+    """Whether the list at `path` has nothing that `requests` don't have, so that it may be replaced."""
+    asked = [each.request for each in requests.outcomes]
+    have = {tuple(map(cell, (each.student, each.exercise, each.request, each.answer))) for each in asked}
+    try:
+        return {(each.student, each.exercise, each.request, each.answer) for each in read_requests(path)} <= have
+    except BadTable:
+        return False
 
 
 def settle(
@@ -151,17 +140,16 @@ def settle(
     rows |= {(score.student, id): found for (_, id), found in rows.items() for score in [found[0]]}
     seen, answered = _logged(log)
     before = _LastReport(log)
-    made, gone = Requests(), []
+    made, gone, faults = Requests(), [], Faults(BadRequests)
     for each in asked:
         found = rows.get((each.student, each.exercise))
         if found is None and each.student in left:
             gone.append(each.student)
             continue
         if found is None:
-            raise BadRequests(
-                f"{path}, line {each.line}: there is no student {each.student!r} with an exercise {each.exercise!r}. "
-                "Mind the spelling."
-            )
+            who = f"no student {each.student!r} with an exercise {each.exercise!r}"
+            faults.told.append(f"{path}, line {each.line}: there is {who}. Mind the spelling.")
+            continue
         score, row = found
         own = Request(score.student, row.id, each.request, each.answer, each.line)
         key = own.student, own.exercise, own.mark
@@ -171,6 +159,7 @@ def settle(
             made.events.append(Requested(*key, was))
         if own.answer and answered.get(key) != own.answer:
             made.events.append(Answered(*key, own.answer, row.points))
+    faults.refuse()
     made.notes += [f"requests passed over, since the student left the class: {', '.join(dict.fromkeys(gone))}"] * bool(
         gone
     )

@@ -115,6 +115,11 @@ class Score:
         return bool(self.rows) and all(row.reason == NOTHING for row in self.rows)
 
     @property
+    def not_accepted(self) -> bool:
+        """Whether only files were submitted that were refused."""
+        return bool(self.rows) and all(row.lacks == ACCEPTED for row in self.rows)
+
+    @property
     def late(self) -> float | None:
         """The late days of the latest chapter; None if any chapter's are unknown."""
         days = [known for known in self.late_days.values() if known is not None]
