@@ -135,7 +135,9 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
     pages = {path.stem: path.read_text("utf-8") for path in (tmp_path / "visible").glob("*.html")}
     assert set(pages) == {*hand_ins, "ida"}
     assert "Ray Ito" in pages["right"] and "Ida Wu" in pages["ida"]
-    assert "ida/masking.pdf was not accepted: it is not a notebook (.ipynb). Hand it in again." in pages["ida"]
+    assert (
+        "ida/masking.pdf was not accepted: it is not a notebook (.ipynb). Hand in your notebook again." in pages["ida"]
+    )
     assert "What the check tries holds." in pages["right"] and visible_checks.ANSWERED in pages["right"]
     assert "still the stub" in pages["empty"] and visible_checks.NO_ANSWER in pages["empty"]
     assert "Not yet." in pages["wrong"] and "could not be read" in pages["broken"]

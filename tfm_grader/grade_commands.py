@@ -319,6 +319,7 @@ def report(
     from tfm_grader.exports.pseudonyms import require_empty
     from tfm_grader.judging.audit_log import AuditLog
     from tfm_grader.lock import only_one
+    from tfm_grader.names import counted
     from tfm_grader.output_folder import replace_files
     from tfm_grader.reports.report import Report, Sources, exported
 
@@ -328,8 +329,7 @@ def report(
         raise Refusal(
             "A grade book names its students. Fill it in without --pseudonyms, and give the codes by themselves."
         )
-    if not results.is_dir():
-        raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+    _require_results(results)
     beside = results.resolve().parent
     to = to or beside / ("pseudonyms" if pseudonyms else "report")
     if to.resolve() == results.resolve():
@@ -345,8 +345,7 @@ def report(
         try:
             log = AuditLog(results)
             made = Report.of(sources, log)
-            if not made.scores:
-                raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+            _require_results(results, bool(made.scores))
             _require_fresh(made.stale, as_judged)
             column, notes = column or made.assignment, [*made.notes, *made.blanks()]
             shown = made.under_pseudonyms(pseudonyms) if pseudonyms else made
@@ -366,7 +365,8 @@ def report(
             (to / name).unlink(missing_ok=True)
     say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
     if sheet and made.desk is not None:
-        say(f"{made.desk.waiting} answers in words wait for a mark: {to / 'marking.html'}, or {to / sheet}.")
+        waiting = f"{counted(made.desk.waiting, 'answer')} in words {'waits' if made.desk.waiting == 1 else 'wait'}"
+        say(f"{waiting} for a mark: {to / 'marking.html'}, or {to / sheet}.")
     for line in notes:
         say(f"  {line}")
 
@@ -446,6 +446,11 @@ def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> di
 
 def _without(files: dict[str, str | bytes], name: str) -> dict[str, str | bytes]:
     return {other: each for other, each in files.items() if other != name}
+
+
+def _require_results(results: Path, there: bool = True) -> None:
+    if not (there and results.is_dir()):
+        raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
 
 
 def _require_fresh(stale: list[str], as_judged: bool) -> None:

@@ -153,7 +153,9 @@ def not_accepted(people: Mapping[str, Known]) -> Iterator[CheckedNotebook]:
     """Yield what students are told whose files were refused when they were collected."""
     for student, known in people.items():
         for each in known.refused:
-            yield CheckedNotebook(student, "", trouble=f"{each.file} was not accepted: {each.why}. Hand it in again.")
+            yield CheckedNotebook(
+                student, "", trouble=f"{each.file} was not accepted: {each.why}. Hand in your notebook again."
+            )
 
 
 def visible_pages(assignment: str, told: Iterable[CheckedNotebook], names: Mapping[str, str]) -> dict[str, str]:
