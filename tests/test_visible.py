@@ -27,6 +27,7 @@ from tfm_grader.exports.autograder import autograder
 from tfm_grader.records import ExerciseResult, TestRow
 from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_grader.sandbox.unprivileged import FIRST, LAST
 from tfm_lib._refusal import Refusal
 from tfm_lib.cli import app
 
@@ -151,6 +152,17 @@ def test_one_notebook_is_told_in_the_terminal(course, tmp_path):
     said = tfm("grade", path, "--visible", "--bundle", course / "bundle")
     assert "masking: 0 of 1 check holds" in said and "→ " in said and visible_checks.LATER in said
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    tfm("grade", path, "--visible", "--to", tmp_path / "told", "--bundle", course / "bundle")
+    assert "<p>my answer · " in (tmp_path / "told" / "my answer.html").read_text("utf-8")
+
+
+def test_a_check_that_could_not_be_run_says_nothing_about_the_answer():
+    for row in (
+        ExerciseResult("a.b", "ok", 2),
+        ExerciseResult("a.b", "infrastructure", 2, tests=[TestRow("a.b", "refused", 2)]),
+    ):
+        told = visible_checks._of_row("B", row, [])
+        assert "could not be run" in told.said and not told.counts and not told.passed
 
 
 def test_a_notebook_of_several_chapters_is_recognised_by_its_hand_out(course):
@@ -411,6 +423,18 @@ def band(n):
     assert made["score"] == 0 and len(made["tests"]) == 3
     assert [path.name for path in (home / "results").iterdir()] == ["results.json"]
     assert not any(Path(folder, "left-by-a-test").exists() for folder in ("/tmp", "/dev/shm"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_each_submission_in_a_container_is_a_user_that_nobody_is():
+    numbers = set()
+    for _ in range(8):
+        with container.place() as made:
+            assert made.own.stat().st_uid == made.number and made.own.stat().st_mode & 0o777 == 0o700
+            assert FIRST <= made.number <= LAST
+            numbers.add(made.number)
+        assert not made.own.exists() and not made.program.exists()
+    assert len(numbers) > 1, "limits on threads count those of the whole host"
 
 
 @pytest.mark.long
