@@ -23,10 +23,13 @@ from tfm_grader.assignment.exercise_source import chosen, visible_check, written
 from tfm_grader.assignment.manifest import Entry
 from tfm_grader.collecting.collected_record import Book, Known, NotTaken
 from tfm_grader.collecting.roster import Person, Roster, keep_roster
-from tfm_grader.exports.autograder import autograder
+from tfm_grader.exports.autograder import autograder, settings
+from tfm_grader.judging.replies import read_reply, require_values
 from tfm_grader.records import ExerciseResult, TestRow
 from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
+from tfm_grader.sandbox.inside.channel import ChannelError
+from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.unprivileged import FIRST, LAST
 from tfm_lib._refusal import Refusal
 from tfm_lib.cli import app
@@ -36,7 +39,7 @@ WRONG = "def band(n):\n    return torch.zeros(n, n, dtype=torch.bool)"
 HOSTILE = """
 import os, socket
 said = {}
-for path in (TESTS, "/proc/1/environ", f"/proc/{os.getppid()}/mem", "/root"):
+for path in (TESTS, ABOUT, "/proc/1/environ", f"/proc/{os.getppid()}/mem", "/root"):
     try:
         said[path] = open(path).read(20) if not os.path.isdir(path) else os.listdir(path)
     except OSError as error:
@@ -146,6 +149,28 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
         assert not any(secret in page for secret in ("a_band", "short_sentences", "any_length", 'points">'))
 
 
+def test_a_file_beside_a_notebook_is_never_executed(course, tmp_path, monkeypatch):
+    """Whoever calls the command in a folder with what was handed in has a student's file named like a module there."""
+    for name in ("msgspec", "torch", "numpy", "sitecustomize", "tfm_grader"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'a').write(__name__)\n")
+    (tmp_path / "masking.ipynb").write_bytes(notebook(course))
+    monkeypatch.chdir(tmp_path)
+    assert "0 of 1 check holds" in tfm("grade", "masking.ipynb", "--visible", "--bundle", course / "bundle")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_what_a_submission_sends_is_never_quoted_back():
+    """A text of its own could carry what it has seen of a hidden test."""
+    for line in (b'{"SECRET": 1}', b'{"re": "SECRET", "ok": 1, "SECRET": 2}', b'["SECRET"]', b'"SECRET"', b"SECRET"):
+        with pytest.raises(ChannelError) as raised:
+            read_reply(line)
+        assert "SECRET" not in str(raised.value)
+    for value in ({"$": "SECRET"}, {"$": "handle", "i": 1, "k": "x", "SECRET": 1}, {"$": "tensor", "d": "SECRET"}):
+        with pytest.raises(BadValue) as bad:
+            require_values(value)
+        assert "SECRET" not in str(bad.value)
+
+
 def test_one_notebook_is_told_in_the_terminal(course, tmp_path):
     path = tmp_path / "my answer.ipynb"  # its name says nothing, and the assignment has one chapter
     path.write_bytes(notebook(course, masking_band=WRONG))
@@ -226,6 +251,34 @@ def test_in_a_container_one_student_at_a_time(course, tmp_path, monkeypatch):
     assert "one submission is judged at a time" in said
 
 
+def test_what_to_set_on_gradescope_is_said(course, tmp_path):
+    assert "Give one that ends in .zip" in refused(
+        "gradescope", course / "bundle", "--to", course / "bundle" / "manifest.json"
+    )
+    said = tfm("gradescope", course / "bundle", "--to", tmp_path / "a.zip")
+    assert "Autograder Points: 4" in said and "2 GB of memory" in said and "more than 11 minutes" in said
+    assert "Autograder Points: 0" in tfm("gradescope", course / "bundle", "--visible", "--to", tmp_path / "b.zip")
+
+
+def test_what_could_go_wrong_on_gradescope_is_said(course):
+    bundle = read_bundle(course / "bundle")
+    entries = [Entry("m.a", "A", "practice", 2), Entry("m.b", "B", "assigned", 2)]
+    limits = SimpleNamespace(memory=4096, longest=lambda exercises: 100.0 * exercises)
+    odd = SimpleNamespace(
+        stems=["m"], exercises=lambda stem: entries, limits=limits, visible=False, tests={"m": {"anna": "", "ben": ""}}
+    )
+    folder = course / "odd"
+    folder.mkdir()
+    keep_roster(Roster((Person("anna", email="anna@x.org"), Person("ben"), Person("cho"))), folder)
+    told = [*settings(ROOT, odd, folder)]
+    assert told[1:3] == [
+        "Container: 5 GB of memory or more",
+        "Time limit: more than 8 minutes, the longest that any submission can take",
+    ]
+    assert "mixed" in told[3] and told[4].endswith("can't be graded there: ben")
+    assert bundle.limits.memory == 1024
+
+
 @pytest.fixture(scope="module")
 def archive(course) -> bytes:
     return autograder(ROOT, course / "bundle", visible=False)
@@ -270,11 +323,11 @@ def home(tmp_path_factory, archive) -> Path:
     return made
 
 
-def handed_in(home: Path, *flags: str, **files: bytes) -> dict:
+def handed_in(home: Path, *flags: str, kind: str = ".ipynb", **files: bytes) -> dict:
     shutil.rmtree(home / "submission", ignore_errors=True)
     (home / "submission").mkdir()
     for name, data in files.items():
-        (home / "submission" / f"{name}.ipynb").write_bytes(data)
+        (home / "submission" / f"{name}{kind}").write_bytes(data)
     python = home / "environment" / "bin" / "python"
     run = subprocess.run(
         [python, "-m", "tfm_grader.on_gradescope", *flags],
@@ -303,17 +356,22 @@ def test_a_submission_is_graded_in_a_container(course, home):
     assert [each["status"] for each in made["tests"] if "status" in each] == ["passed"]
     assert handed_in(home, masking=notebook(course))["score"] == 0
     assert "no notebook" in handed_in(home)["output"]
+    assert handed_in(home, masking=notebook(course), kind=".IPYNB")["score"] == 0
     twice = {"masking": notebook(course), "masking (1)": notebook(course)}
     assert "Hand in one of them" in handed_in(home, **twice)["output"]
 
 
 @pytest.mark.long
 def test_a_submission_in_a_container_reads_nothing_and_reaches_nobody(course, home):
-    code = HOSTILE.replace("TESTS", repr(str(home / "source" / "bundle" / "tests" / "masking.py")))
+    about = home / on_gradescope.ABOUT
+    about.write_text('{"previous_submissions": [{"score": 4}]}')
+    about.chmod(0o644)
+    tests = home / "source" / "bundle" / "tests" / "masking.py"
+    code = HOSTILE.replace("TESTS", repr(str(tests))).replace("ABOUT", repr(str(about)))
     made = handed_in(home, "--visible", masking=notebook(course, masking_band=code))
     said = "\n".join(each["output"] for each in made["tests"])
     assert made["score"] == 0 and not any("max_score" in each for each in made["tests"])
-    assert said.count("PermissionError") >= 6 and "ImportError" in said and "done" not in said, said
+    assert said.count("PermissionError") >= 7 and "ImportError" in said and "done" not in said, said
 
 
 def test_a_forbidden_call_is_named_in_the_feedback_of_a_hidden_test_too(course):
@@ -356,12 +414,32 @@ def test_on_gradescope_the_email_says_whose_numbers_count(tmp_path, users, stude
         on_gradescope._student(tmp_path, bundle)
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"users": null}', '{"users": [1]}', None])
+def test_on_gradescope_an_odd_description_of_the_user_is_a_sentence(tmp_path, text):
+    if text is not None:
+        (tmp_path / "submission_metadata.json").write_text(text, encoding="utf-8")
+    with pytest.raises(Refusal, match="doesn't say whose submission it is"):
+        on_gradescope._student(tmp_path, SimpleNamespace(tests={"masking": {"anna": ""}}))
+
+
+def test_notebooks_are_found_as_deep_as_people_make_folders(tmp_path):
+    deep = tmp_path.joinpath(*["d"] * (on_gradescope.DEEPEST + 1))
+    deep.mkdir(parents=True)
+    (deep / "unseen.ipynb").touch()
+    for name in ("a/b/masking.ipynb", "x/LAYERS.IPYNB", "__MACOSX/a.ipynb", ".ipynb_checkpoints/a.ipynb", "a/n.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "a" / "link.ipynb").symlink_to(tmp_path / "x" / "LAYERS.IPYNB")
+    assert {path.name for path in on_gradescope._notebooks(tmp_path)} == {"masking.ipynb", "LAYERS.IPYNB"}
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
         ("def band(n):\n    return object()", "object"),
         ("def band(n):\n    return print", "builtin_function_or_method"),
         ("def band(n):\n    return torch.nn.Linear(2, 2)", "Linear"),
+        ("def band(n):\n    return torch.empty(2**31 + 5, 0)", "cannot be read: a tensor of a form"),
     ],
 )
 def test_an_answer_that_is_no_value_is_named_in_plain_words(course, tmp_path, code, said):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -149,6 +148,8 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
         found, people = submissions_in(submissions, loaded), roster(submissions)
         to = to or submissions.resolve().parent / "visible"
         _require_beside(to, submissions)
+    if to is not None and to.exists() and not to.is_dir():
+        raise Refusal(f"{to} is a file. Name a folder for the pages: --to")
     if in_container:
         require_container(loaded.limits.memory)
         if (students := len({each.student for each in found})) > 1:
@@ -381,19 +382,19 @@ def gradescope(
     """Make the archive that grades an assignment on Gradescope, each submission in a container of its own."""
     from tfm_book.notebooks.contents import find_root
     from tfm_grader.assignment import bundle as bundles
-    from tfm_grader.exports.autograder import autograder
+    from tfm_grader.exports.autograder import autograder, settings
 
     loaded = bundles.read_bundle(bundle, visible)
-    points = sum(entry.points for stem in loaded.stems for entry in loaded.exercises(stem) if entry.kind != "text")
     if not to.parent.is_dir():
         raise Refusal(f"There is no folder {to.parent} to write {to.name} into. Make it, or name another: --to")
-    made = autograder(find_root(), bundle, visible)
+    if to.suffix.lower() != ".zip" or to.is_dir():
+        raise Refusal(f"{to} is no name for an archive. Give one that ends in .zip: --to")
+    root = find_root()
+    made = autograder(root, bundle, visible)
     to.write_bytes(made)
-    given = "none, so set Autograder Points to 0" if visible else f"{points:g}: set Autograder Points to that"
-    say(f"{to} ({len(made) / 1e6:.1f} MB). Its points: {given}. Choose a container with 2 GB of memory or more.")
-    runs = 1 if visible else 2  # the visible checks, and then the tests; and a minute for self-tests
-    seconds = 60 + runs * sum(loaded.limits.longest(len(loaded.exercises(stem))) for stem in loaded.stems)
-    say(f"No submission takes longer than {math.ceil(seconds / 60)} minutes: set the time limit above that.")
+    say(f"{to} ({len(made) / 1e6:.1f} MB). Set on Gradescope:")
+    for line in settings(root, loaded, bundle):
+        say(f"  {line}")
 
 
 def _filled(

@@ -38,7 +38,7 @@ def read_notebook(data: bytes, answers: AbstractSet[str] = frozenset(), handed: 
     A cell of another type that defines one of `answers` counts as code: its author chose the wrong cell type.
     """
     if len(data) > MAX_BYTES:
-        raise NotANotebook(f"it has {len(data) >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
+        raise NotANotebook(f"it has {len(data) >> 20} MB, and the limit is {MAX_BYTES >> 20} MB; clear its outputs")
     if not data.strip():
         raise NotANotebook("it is empty")
     cells, about = _parsed(data)

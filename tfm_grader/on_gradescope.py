@@ -1,6 +1,6 @@
 """Grade the one submission in a container of Gradescope's, and write the results.json that it shows.
 
-    python -m tfm_grader.on_gradescope [--visible]
+    python -P -m tfm_grader.on_gradescope [--visible]
 
 Gradescope knows who hands in and when, so lateness and written answers are left to it. If something fails that isn't
 the student's fault, no results.json is written: Gradescope then tells the instructor, and nobody gets 0 points.
@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tfm_grader import visible_checks
 from tfm_grader.assignment.bundle import Bundle, read_bundle
@@ -31,6 +33,19 @@ LATER = "after_published"  # when students see the total and the hidden tests
 NO_POINTS = "These checks are those of your notebook. They give no points. " + visible_checks.LATER
 
 
+CLOSED = ("source", "submission")  # folders that only root may enter
+ABOUT = "submission_metadata.json"  # who hands in, and the results of earlier submissions
+DEEPEST = 20  # folders
+
+
+class _User(msgspec.Struct):
+    email: str | None = None
+
+
+class _About(msgspec.Struct):
+    users: list[_User]
+
+
 class NotAccepted(Exception):
     """What was handed in can't be graded; the message tells the student what to do."""
 
@@ -46,10 +61,11 @@ def results(home: Path, visible_only: bool) -> dict[str, Any]:
         found = _submitted(home, shown)
     except NotAccepted as why:
         return {"score": 0, "output": str(why), "tests": []}
-    tests = _visible(shown, found, folder)
+    private = [str(home / name) for name in (*CLOSED, ABOUT)]
+    tests = _visible(_begin(shown, private), shown, found)
     if visible_only:
         return {"score": 0, "output": NO_POINTS, "tests": tests}
-    scored = _scored(whole, found, folder)
+    scored = _scored(_begin(whole, private), whole, found)
     total = number(sum(each.get("score", 0) for each in scored))
     return {"score": total, "visibility": LATER, "tests": [*tests, *scored]}  # a test's own visibility goes first
 
@@ -57,30 +73,45 @@ def results(home: Path, visible_only: bool) -> dict[str, Any]:
 def _close(home: Path) -> None:
     """Let only root change what is graded and what is written, before anything of a submission runs. Raises OSError."""
     (home / "results").mkdir(exist_ok=True)
-    for path in (home, home / "source", home / "submission", home / "results"):
-        os.chown(path, 0, 0)
-        path.chmod(path.stat().st_mode & 0o755)
+    if not (home / "submission").is_dir():
+        raise Refusal(f"There is no folder {home / 'submission'} with what was handed in.")
+    for path in (home, home / "results", *(home / name for name in CLOSED), home / ABOUT):
+        if path.exists():
+            os.chown(path, 0, 0)
+            path.chmod(path.stat().st_mode & (0o755 if path in (home, home / "results") else 0o700))
 
 
 def _submitted(home: Path, bundle: Bundle) -> list[Submission]:
     """Find the notebook of each chapter. Raises NotAccepted."""
-    student, found = _student(home, bundle), dict[str, tuple[Path, Submission]]()
-    for path in sorted((home / "submission").rglob("*.ipynb")):
-        parts = path.relative_to(home / "submission").parts  # an archive of macOS has files of its own
-        if "__MACOSX" in parts or any(part.startswith(".") for part in parts) or not path.is_file():
-            continue
+    student, found = _student(home, bundle), dict[str, tuple[str, Submission]]()
+    for path in _notebooks(home / "submission"):
+        name = path.relative_to(home / "submission").as_posix()
         try:
             one = visible_checks.one_notebook(path, bundle)
         except Refusal as why:
-            raise NotAccepted(str(why).replace(str(path), path.name)) from None
+            raise NotAccepted(str(why).replace(str(path), name)) from None
         if one.stem in found:
-            names = f"{found[one.stem][0].name} and {path.name}"
-            raise NotAccepted(f"{names} are both notebooks of {one.stem}. Hand in one of them.")
-        found[one.stem] = path, one.but(student=student)
+            raise NotAccepted(f"{found[one.stem][0]} and {name} are both notebooks of {one.stem}. Hand in one of them.")
+        found[one.stem] = name, one.but(student=student)
     if not found:
         names = " and ".join(f"{stem}.ipynb" for stem in bundle.stems)
         raise NotAccepted(f"There is no notebook in what you handed in. Hand in {names}.")
     return [one for _, one in found.values()]
+
+
+def _notebooks(folder: Path) -> list[Path]:
+    """List the notebooks in `folder`, not those of macOS or Jupyter, nor any in more than DEEPEST folders."""
+    found, waiting = [], [(folder, 0)]
+    while waiting:
+        here, depth = waiting.pop()
+        for path in here.iterdir():
+            if path.name.startswith(".") or path.name == "__MACOSX" or path.is_symlink():
+                continue
+            if path.is_dir() and depth < DEEPEST:
+                waiting.append((path, depth + 1))
+            elif path.is_file() and path.suffix.lower() == ".ipynb":
+                found.append(path)
+    return sorted(found)
 
 
 def _student(home: Path, bundle: Bundle) -> str:
@@ -90,8 +121,11 @@ def _student(home: Path, bundle: Bundle) -> str:
     """
     if not any(set(texts) - {""} for texts in bundle.tests.values()):
         return ""
-    about = json.loads((home / "submission_metadata.json").read_text(encoding="utf-8"))
-    said = {fold(str(user.get("email") or "")) for user in about.get("users", [])} - {""}  # names can be changed there
+    try:
+        about = msgspec.json.decode((home / ABOUT).read_bytes(), type=_About)
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refusal(f"{home / ABOUT} doesn't say whose submission it is ({error}).") from None
+    said = {fold(user.email or "") for user in about.users} - {""}  # names can be changed there
     roster = rosters.kept(home / "source" / "bundle") or rosters.Roster(())
     people = [each for each in roster.people if {fold(each.email), fold(each.student)} & said]
     if len({each.team or each.student for each in people}) != 1:
@@ -102,10 +136,10 @@ def _student(home: Path, bundle: Bundle) -> str:
     return people[0].student
 
 
-def _visible(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict[str, Any]]:
+def _visible(begin: Begin, bundle: Bundle, found: list[Submission]) -> list[dict[str, Any]]:
     """Run the visible checks; they have a status and no points."""
     tests = []
-    with Pool(_begin(bundle, folder), 1) as pool:
+    with Pool(begin, 1) as pool:
         for told in visible_checks.checked(bundle, found, pool):
             if told.trouble:
                 tests.append({"name": f"{told.stem}, visible checks", "status": "failed", "output": told.trouble})
@@ -122,7 +156,7 @@ def _visible(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict
     return [{**each, "visibility": "visible", "output_format": "text"} for each in tests]
 
 
-def _scored(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict[str, Any]]:
+def _scored(begin: Begin, bundle: Bundle, found: list[Submission]) -> list[dict[str, Any]]:
     """Run the tests that give points. Raises Refusal if one couldn't be judged."""
     by_stem = {each.stem: each for each in found}
     jobs = [
@@ -130,7 +164,7 @@ def _scored(bundle: Bundle, found: list[Submission], folder: Path) -> list[dict[
         for stem, each in by_stem.items()
     ]
     rows: dict[str, ExerciseResult] = {}
-    with Pool(_begin(bundle, folder), 1) as pool:
+    with Pool(begin, 1) as pool:
         for _, result in pool.results(jobs):
             if isinstance(result, NotJudged):
                 raise Refusal(f"The submission could not be judged: {result.infrastructure}")
@@ -162,8 +196,8 @@ def _told(entry: Entry, row: ExerciseResult | None, there: bool) -> dict[str, An
     return {**made, "score": number(row.points), "max_score": number(row.of), "output": "\n".join(said)}
 
 
-def _begin(bundle: Bundle, folder: Path) -> Begin:
-    return Begin(bundle.manifest, bundle.tests, [str(folder)], visible=bundle.visible, in_container=True)
+def _begin(bundle: Bundle, private: list[str]) -> Begin:
+    return Begin(bundle.manifest, bundle.tests, private, visible=bundle.visible, in_container=True)
 
 
 def write_results() -> int:
@@ -175,7 +209,8 @@ def write_results() -> int:
         made = json.dumps(results(home, "--visible" in sys.argv[1:]), ensure_ascii=False, indent=1)
         _replace(target, made.encode("utf-8", "replace") + b"\n")
     except Exception as error:  # noqa: BLE001 (whatever it is, no result is written)
-        print(f"Not graded: {type(error).__name__}: {error}".encode("ascii", "backslashreplace").decode())
+        kind = "" if isinstance(error, Refusal) else f"{type(error).__name__}: "
+        print(f"Not graded. {kind}{error}".encode("ascii", "backslashreplace").decode())
         return 1
     return 0
 

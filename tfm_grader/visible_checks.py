@@ -28,6 +28,7 @@ SAID = {
     "refused": "Not yet.",
 }
 ANSWERED, NO_ANSWER = "Your answer in words was found. It is marked by hand.", "No answer in words was found."
+NOT_RUN = "The checks could not be run, which says nothing about your answers. Ask for another run."
 NO_CHECK = "This exercise has no check that you can see."
 
 
@@ -122,9 +123,7 @@ def checked(bundle: Bundle, found: Iterable[Submission], engine: Engine) -> Iter
                 job.student, job.stem, trouble=f"Your notebook could not be read: {result.unreadable}."
             )
         elif isinstance(result, NotJudged):
-            yield CheckedNotebook(
-                job.student, job.stem, trouble=f"The checks could not be run: {result.infrastructure}"
-            )
+            yield CheckedNotebook(job.student, job.stem, trouble=f"{NOT_RUN} ({result.infrastructure})")
 
 
 def _each(bundle: Bundle, stem: str, result: Judged) -> Iterator[Checked]:

@@ -215,10 +215,12 @@ def put_wheel(root: Path, folders: list[Path]) -> str:
             os.link(first, folder / wheel.name)
         except OSError:
             shutil.copyfile(wheel, folder / wheel.name)
-    newest = max(
-        (path.stat().st_mtime for path in (path for name in PACKAGES for path in (root / name).rglob("*.py"))),
-        default=0.0,
-    )
-    if newest > wheel.stat().st_mtime:
+    return older_than_library(root, wheel)
+
+
+def older_than_library(root: Path, wheel: Path) -> str:
+    """Return a warning if the library has changed since `wheel` was built, or ""."""
+    sources = (path for name in PACKAGES for path in (root / name).rglob("*.py"))
+    if max((path.stat().st_mtime for path in sources), default=0.0) > wheel.stat().st_mtime:
         return f"The library has changed since {wheel.name} was built: make wheel, then this again."
     return ""

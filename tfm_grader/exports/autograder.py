@@ -7,13 +7,17 @@ Gradescope builds an image from it once, with `setup.sh`, and starts a fresh con
 from __future__ import annotations
 
 import io
+import math
 import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from tfm_book.notebooks.export import built_wheel, wheel_name
-from tfm_grader.assignment.handout import CPU
+from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.assignment.handout import CPU, older_than_library
+from tfm_grader.collecting import roster as rosters
+from tfm_grader.sandbox.container import TWO_WITH_TORCH
 from tfm_lib._refusal import Refusal
 
 SETUP = """\
@@ -52,7 +56,7 @@ RUN = """\
 #!/usr/bin/env bash
 # Runs in a fresh container for each submission.
 cd /
-exec "${{TFM_AUTOGRADER:-/autograder}}/environment/bin/python" -m tfm_grader.on_gradescope{visible}
+exec "${{TFM_AUTOGRADER:-/autograder}}/environment/bin/python" -P -m tfm_grader.on_gradescope{visible}
 """
 PRIVATE = (".made.json",)  # files of a bundle that grading doesn't need
 
@@ -74,6 +78,25 @@ def autograder(root: Path, bundle: Path, visible: bool) -> bytes:
         for path in _needed(bundle, visible):
             _add(archive, f"bundle/{path.relative_to(bundle).as_posix()}", path.read_bytes())
     return data.getvalue()
+
+
+def settings(root: Path, loaded: Bundle, folder: Path) -> Iterator[str]:
+    """Yield what to set on Gradescope for the bundle `loaded` from `folder`, and what could go wrong there."""
+    entries = [entry for stem in loaded.stems for entry in loaded.exercises(stem)]
+    points = sum(entry.points for entry in entries if entry.kind != "text")
+    yield "Autograder Points: " + ("0, since it gives none" if loaded.visible else f"{points:g}")
+    yield f"Container: {math.ceil((loaded.limits.memory + TWO_WITH_TORCH) / 1024)} GB of memory or more"
+    runs = 1 if loaded.visible else 2  # the visible checks, and then the tests; and a minute for self-tests
+    seconds = 60 + runs * sum(loaded.limits.longest(len(loaded.exercises(stem))) for stem in loaded.stems)
+    yield f"Time limit: more than {math.ceil(seconds / 60)} minutes, the longest that any submission can take"
+    if not loaded.visible and {"practice", "assigned"} <= {entry.kind for entry in entries}:
+        yield "Practice and assigned exercises are mixed: within a submission, a practice answer may see hidden tests."
+    own = {student for texts in loaded.tests.values() for student in texts if student}
+    people = (rosters.kept(folder) or rosters.Roster(())).people
+    if nameless := [each.student for each in people if each.student in own and not (each.email or "@" in each.student)]:
+        yield f"Without an email in the roster, these students can't be graded there: {', '.join(nameless)}"
+    if (wheel := built_wheel(root)) is not None and (old := older_than_library(root, wheel)):
+        yield old
 
 
 def _needed(bundle: Path, visible: bool) -> Iterator[Path]:

@@ -94,7 +94,7 @@ def submission_at(path: Path, student: str, stem: str) -> Submission:
         return unread("it is not a file")
     with os.fdopen(number, "rb") as file:
         if about.st_size > MAX_BYTES:
-            return unread(f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB")
+            return unread(f"it has {about.st_size >> 20} MB, and the limit is {MAX_BYTES >> 20} MB; clear its outputs")
         return Submission(student=student, stem=stem, data=file.read(MAX_BYTES + 1))
 
 

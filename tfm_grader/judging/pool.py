@@ -62,7 +62,8 @@ class JudgeProcess:
         if self._process is not None:
             return
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "tfm_grader.judging.process"],
+            # -P: the folder that the command is called in may hold a submission's files
+            [sys.executable, "-P", "-W", "ignore", "-m", "tfm_grader.judging.process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C goes to the command only, which ends its judges itself

@@ -386,6 +386,9 @@ class ExerciseAnswers:
                 f"{name} raised {raised.name}{_place(raised)}."
             )  # omits the exception's text and the arguments
             raise Refused(_sentence(name, args, raised)) from None
+        except BadValue as bad:
+            message = f"What {name} gives back cannot be read: {bad}. Does it give back what the text asks for?"
+            raise Refused(message) from None
         if result is ...:
             raise Unsolved
         if result is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
 
     `private` paths must be invisible in it.
     """
-    home = os.path.expanduser("~")
+    home = pwd.getpwuid(0).pw_dir if sandbox.in_container else os.path.expanduser("~")
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
     shown = visible_folders() + [link for link, _ in links_to_python()]
     roomy = replace(limits, seconds=60)  # a slow machine must not count as a leak
