@@ -517,12 +517,15 @@ def test_each_submission_in_a_container_is_a_user_that_nobody_is():
 
 @pytest.mark.long
 def test_a_folder_that_can_be_entered_is_not_closed(course, home):
+    """The bundle is closed by the grader itself; if the library is open, nothing is graded."""
     for folder in (home / "source", home / "source" / "bundle"):
         folder.chmod(0o711)
+    assert handed_in(home, masking=notebook(course))["score"] == 0
+    (library,) = home.glob("environment/lib/*/site-packages/tfm_lib")
+    library.chmod(0o711)
     try:
         with pytest.raises(AssertionError, match="can be read"):
             handed_in(home, masking=notebook(course))
         assert not (home / "results" / "results.json").exists(), "no result of an earlier run is left"
     finally:
-        for folder in (home / "source", home / "source" / "bundle"):
-            folder.chmod(0o700)
+        library.chmod(0o700)
