@@ -129,11 +129,14 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
     for name, data in hand_ins.items():
         (tmp_path / "submissions" / name).mkdir(parents=True)
         (tmp_path / "submissions" / name / "masking.ipynb").write_bytes(data)
+    (tmp_path / "submissions" / "loose.ipynb").write_bytes(b"{}")
+    (tmp_path / "submissions" / "link").symlink_to(tmp_path / "submissions" / "right")
     refused = Known("Ida Wu", refused=[NotTaken("ida/masking.pdf", "it is not a notebook (.ipynb)")])
     (tmp_path / "submissions" / "collected.json").write_bytes(
         Book({"right": Known("Ray Ito"), "ida": refused}).encoded()
     )
     said = tfm("grade", tmp_path / "submissions", "--visible", "--bundle", course / "bundle")
+    assert "passed over, since only folders are students': link, loose.ipynb." in said
     assert "right, masking: 1 of 1 check holds" in said and "wrong, masking: 0 of 1" in said
     assert {path.name for path in tmp_path.iterdir()} == {"submissions", "visible"}
     pages = {path.stem: path.read_text("utf-8") for path in (tmp_path / "visible").glob("*.html")}

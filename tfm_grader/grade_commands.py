@@ -115,6 +115,7 @@ def grade(
         found, log = grading.submissions_in(submissions, loaded), AuditLog(to)
         if not found:
             raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
+        _tell_passed_over(grading.passed_over(submissions, loaded))
         if again or not write:
             place = anew.beside(to) if again else to
             plan = grading.plan(loaded, found, place, wanted, force or again)
@@ -131,7 +132,7 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
     from tfm_grader import visible_checks
     from tfm_grader.assignment import bundle as bundles
     from tfm_grader.collecting.collected_record import roster
-    from tfm_grader.judging.grade import submissions_in
+    from tfm_grader.judging.grade import passed_over, submissions_in
     from tfm_grader.judging.pool import Pool
     from tfm_grader.output_folder import replace_files
     from tfm_grader.records import Begin
@@ -146,6 +147,7 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
         found, people = [visible_checks.one_notebook(submissions, loaded)], {}
     else:
         found, people = submissions_in(submissions, loaded), roster(submissions)
+        _tell_passed_over(passed_over(submissions, loaded))
         to = to or submissions.resolve().parent / "visible"
         _require_beside(to, submissions)
     if to is not None and to.exists() and not to.is_dir():
@@ -178,6 +180,11 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
         pages = visible_checks.visible_pages(loaded.manifest.name, told, names)
         replace_files(to, pages)
         say(f"{len(pages)} pages: {to}")
+
+
+def _tell_passed_over(names: list[str]) -> None:
+    if names:
+        say(f"  passed over, since only folders are students': {', '.join(names)}. `tfm collect` makes the folders.")
 
 
 def _require_beside(to: Path, submissions: Path) -> None:

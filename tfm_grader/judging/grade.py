@@ -68,6 +68,17 @@ def submissions_in(folder: Path, bundle: Bundle) -> list[Submission]:
     ]
 
 
+def passed_over(folder: Path, bundle: Bundle) -> list[str]:
+    """List what lies in `folder` with a notebook, but is no student's folder: a file, a link, or a hidden folder."""
+    return sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.suffix.lower() == ".ipynb"
+        or (path.is_symlink() and path.is_dir())
+        or (path.name.startswith(".") and any((path / f"{stem}.ipynb").exists() for stem in bundle.stems))
+    )
+
+
 def _can_be_written(name: str) -> bool:
     """Whether result files can be named after this student."""
     try:
