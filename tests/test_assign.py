@@ -106,9 +106,28 @@ def test_each_student_of_a_roster_has_a_whole_folder_and_the_disk_one_wheel(tmp_
     assert set(own) <= {"anna", "ben"}
 
 
+def test_an_exercise_that_nobody_has_is_named(tmp_path):
+    words = ("assign", "masking", "layers", "--no-verify", "--to", tmp_path / "x", "--exercise", "masking.triangle")
+    said = refusal(*words, "--exercise", "layers.layer-norn")
+    assert "masking, layers has no exercise layers.layer-norn. Did you mean layers.layer-norm?" in said
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_student_with_numbers_of_their_own_gets_all_notebooks_in_one_folder(tmp_path):
+    (tmp_path / "class.csv").write_text("student\nanna\nben\n", encoding="utf-8")
+    words = ["assign", "masking", "layers", "--private", PRIVATE, "--no-verify", "--to", tmp_path / "to"]
+    tfm(*words, "--roster", tmp_path / "class.csv", "--exercise", "masking.band", "--exercise", "layers.layer-norm")
+    student = tmp_path / "to" / "student"
+    assert {path.name for path in student.iterdir()} == {"anna", "ben"}
+    for name in ("anna", "ben"):
+        assert {path.name for path in (student / name).glob("*.ipynb")} == {"masking.ipynb", "layers.ipynb"}
+        assert "`masking.ipynb` and `layers.ipynb`" in (student / name / "README.md").read_text("utf-8")
+
+
 def test_a_due_date_that_is_none_is_a_sentence(tmp_path):
     words = ("assign", "masking", "--private", PRIVATE, "--no-verify", "--to", tmp_path / "x", "--due", "next Monday")
-    assert "late.due must be a date as 2026-11-20T23:59+01:00, not 'next Monday'" in refusal(*words)
+    assert "--due is a date with a time, as 2027-03-01T23:59+01:00, and not 'next Monday'" in refusal(*words)
+    assert "a date with a time" in refusal(*words[:-1], "2026-11-20"), "a day begins at its first minute"
     assert not (tmp_path / "x").exists()
 
 

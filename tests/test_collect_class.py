@@ -281,13 +281,16 @@ def test_a_name_that_two_people_write_is_proposed_for_nobody(here):
     assert "filled in by the names" not in said and not (here / "submissions" / "roster-to-check.csv").exists()
 
 
-def test_an_assignment_made_again_without_a_roster_has_none(tmp_path):
+def test_an_assignment_made_again_keeps_its_roster_and_says_what_else_changed(tmp_path):
     (tmp_path / "class.csv").write_text("student\nanna\nben\n", encoding="utf-8")
     words = ["assign", "masking", "--exercise", "masking.triangle", "--no-verify", "--to", tmp_path]
     tfm(*words, "--roster", tmp_path / "class.csv")
     assert roster.kept(tmp_path / "bundle").students == ("anna", "ben")
-    tfm(*words)
-    assert roster.kept(tmp_path / "bundle") is None
+    said = tfm("assign", "masking", "--no-verify", "--to", tmp_path)
+    assert "The roster is that of the last run." in said and "Not in it before: masking." in said
+    assert roster.kept(tmp_path / "bundle").students == ("anna", "ben")
+    assert "No longer in it: masking." in tfm(*words)
+    assert "roster" not in tfm(*words, "--fresh") and roster.kept(tmp_path / "bundle") is None
 
 
 def test_a_folder_of_submissions_that_is_a_link_is_not_followed(here):
@@ -563,6 +566,22 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
     monkeypatch.undo()
     assert (here / "submissions" / "collected.json").read_bytes() == before
     assert earlier(here, "anna") == {b"first"}, "nothing is lost"
+
+
+def test_a_refused_file_is_remembered_until_something_is_handed_in_for_it(here):
+    def refused() -> list[str]:
+        return [each.file for each in collect.roster(here / "submissions")["cho"].refused]
+
+    write(here / "in" / "cho" / "masking.pdf", b"%PDF")
+    write(here / "in" / "eve" / "masking.ipynb", b"eve")
+    gather(here, here / "in", "--roster", here / "class.csv")
+    write(here / "later" / "dan" / "masking.ipynb", b"dan")
+    said = gather(here, here / "later", "--roster", here / "class.csv")
+    assert refused() == ["cho/masking.pdf"], "another collection was of somebody else"
+    assert "only refused files from cho" in said and "nothing from eve" not in said
+    write(here / "last" / "cho" / "masking.ipynb", b"cho")
+    gather(here, here / "last", "--roster", here / "class.csv")
+    assert refused() == []
 
 
 def test_a_folder_within_a_folder_is_refused(here):

@@ -72,7 +72,9 @@ def assign(
         raise Refusal(
             f"There is no folder {private}. Your own exercises lie in a folder outside the book, as {private}/masking.md."
         )
-    class_ = rosters.read_roster(roster) if roster else None
+    if due:
+        _require_time(due)
+    class_ = rosters.read_roster(roster) if roster else None if fresh else rosters.kept(to / "bundle")
     students = class_.students if class_ else ()
     stems = list(dict.fromkeys(chapters))
     before = Before(to) if fresh else Before.of(to)
@@ -96,6 +98,7 @@ def assign(
         rosters.keep_roster(class_, to / "bundle")
     else:
         (to / "bundle" / rosters.FILE).unlink(missing_ok=True)
+    again = class_ is not None and roster is None
     tried = "solutions earn full points and empty notebooks none" if verify else "not tried: no solution was graded"
     notebooks = sum(name.endswith(".ipynb") for name in made.students)
     for line in (
@@ -105,9 +108,21 @@ def assign(
             [f"Drawn for this class, and kept in the manifest: the seed {seed}, by which tests draw their inputs."]
             * drawn
         ),
+        *(["The roster is that of the last run. To make it without one: --fresh"] * again),
+        *before.changed_exercises(made.bundle),
         *([f"  {missing}"] if missing else []),
     ):
         console.print(line, soft_wrap=True, markup=False)
+
+
+def _require_time(due: str) -> None:
+    """Require a date with a time. Raises Refusal."""
+    from tfm_grader.assignment.manifest import Late
+
+    try:
+        Late(due=due)
+    except ValueError:
+        raise Refusal(f"--due is a date with a time, as 2027-03-01T23:59+01:00, and not {due!r}.") from None
 
 
 def collect(

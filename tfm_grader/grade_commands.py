@@ -365,17 +365,17 @@ def report(
         except OSError as fault:
             raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
         files, sheet = _beside_marks(files, made, to)
-        files = _beside_answers(files, made, to)
+        files, renamed = _beside_answers(files, made, to)
         replace_files(to, files)
         log.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
     if pseudonyms:
         for name in (HELD, WRITTEN):
             (to / name).unlink(missing_ok=True)
-    say(f"{len(made.scores)} students: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
+    say(f"{counted(len(made.scores), 'student')}: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
     if sheet and made.desk is not None:
         waiting = f"{counted(made.desk.waiting, 'answer')} in words {'waits' if made.desk.waiting == 1 else 'wait'}"
         say(f"{waiting} for a mark: {to / 'marking.html'}, or {to / sheet}.")
-    for line in notes:
+    for line in [*notes, *renamed]:
         say(f"  {line}")
 
 
@@ -437,19 +437,20 @@ def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tupl
     return {**_without(files, "marking.csv"), name: files["marking.csv"]}, name
 
 
-def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> dict[str, str | bytes]:
+def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], list[str]]:
     """Rename the list of requests in `files` if it would overwrite one with lines that this report doesn't have.
 
-    The older list stays as it is.
+    The older list stays as it is. Returns a line that names the new one, too.
     """
     from tfm_grader.output_folder import free_name
     from tfm_grader.scoring.regrade_requests import are_all_in
 
     if "requests.csv" not in files:
-        return files
+        return files, []
     name = free_name(to, "requests.csv", lambda path: are_all_in(path, made.requests))
     kept = {path.name: path.read_bytes() for path in to.glob("requests*.csv") if path.name != name}
-    return {**_without(files, "requests.csv"), **kept, name: files["requests.csv"]}
+    said = [f"the requests are now in {to / name}, since the list before has lines that this report doesn't have"]
+    return {**_without(files, "requests.csv"), **kept, name: files["requests.csv"]}, said * (name != "requests.csv")
 
 
 def _without(files: dict[str, str | bytes], name: str) -> dict[str, str | bytes]:

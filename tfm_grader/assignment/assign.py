@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
 
     Raises BadSource, BadBundle, ChangedByHand, and Leak if students would receive secret material.
     """
+    _require_known(wishes)
     chosen_for = {
         (stem, student): _exercises(wishes, stem, student)
         for stem in wishes.stems
@@ -89,10 +91,14 @@ def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
     terms = Terms.of(checked(manifest))
     made = Assignment(root=wishes.root, before=before)
     parts = {key: Handout(wishes.root, key[0], wishes.name, exercises, terms) for key, exercises in chosen_for.items()}
+    apart = any(student for _, student in parts)  # each student gets a folder with everything
     for (stem, student), part in parts.items():
-        folder = f"student/{student}" if student else "student"
-        if student or not wishes.roster or (stem, wishes.roster[0]) not in parts:
-            made.students[f"{folder}/{stem}.ipynb"] = part.notebook(solved=False)
+        own = [student] if student else [each for each in wishes.roster if (stem, each) not in parts] if apart else [""]
+        if own:
+            notebook = part.notebook(solved=False)
+            made.students |= {
+                f"student/{name}/{stem}.ipynb" if name else f"student/{stem}.ipynb": notebook for name in own
+            }
         made.solutions[f"solution/{student}/{stem}.ipynb" if student else f"solution/{stem}.ipynb"] = part.notebook(
             solved=True
         )
@@ -153,6 +159,16 @@ def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
     return " ".join(sorted({*(before.given(stem) if before else "").split(), *given.split()}))
 
 
+def _require_known(wishes: AssignOptions) -> None:
+    """Refuse exercises that no chapter of the assignment has. Raises BadSource."""
+    found = [part for stem in wishes.stems for part in _written(wishes, stem, "")]
+    known = [exercise.id for part in found for exercise in part]
+    if unknown := sorted(wishes.only - set(known)):
+        near = sorted({each for name in unknown for each in get_close_matches(name, known, n=1)})
+        hint = f"Did you mean {' and '.join(near)}?" if near else f"There are {', '.join(known)}."
+        raise BadSource(f"{', '.join(wishes.stems)} has no exercise {' and no '.join(unknown)}. {hint}")
+
+
 def _varying(wishes: AssignOptions, stem: str) -> dict[str, list[Any]]:
     path = _private(wishes, stem)
     return parameters(path) if path else {}
@@ -163,22 +179,25 @@ def _private(wishes: AssignOptions, stem: str) -> Path | None:
     return path if path and path.is_file() else None
 
 
-def _exercises(wishes: AssignOptions, stem: str, student: str) -> list[Written]:
+def _written(wishes: AssignOptions, stem: str, student: str) -> tuple[list[Written], list[Written]]:
+    """Return a chapter's own exercises, and the instructor's with the values of one student."""
     chapter = wishes.root / "chapters" / f"{stem}.md"
     if not chapter.is_file():
         raise BadSource(f"There is no chapter {stem}: {chapter} does not exist.")
     private = _private(wishes, stem)
     whose = wishes.teams.get(student, student)
-    own = written_in(private, chosen(private, wishes.seed, whose)) if private else []
-    found = written_in(chapter) + own
+    return written_in(chapter), written_in(private, chosen(private, wishes.seed, whose)) if private else []
+
+
+def _exercises(wishes: AssignOptions, stem: str, student: str) -> list[Written]:
+    public, own = _written(wishes, stem, student)
+    private, found = _private(wishes, stem), public + own
     if wishes.only:
         found = [exercise for exercise in found if exercise.id in wishes.only]
     elif own:
         found = own
     if not found:
-        raise BadSource(
-            f"No exercise was chosen in {stem}. It has {', '.join(each.id for each in written_in(chapter) + own)}."
-        )
+        raise BadSource(f"No exercise was chosen in {stem}. It has {', '.join(each.id for each in public + own)}.")
     if twice := {each.id for each in found if [other.id for other in found].count(each.id) > 1}:
         raise BadSource(
             f"{', '.join(sorted(twice))} stands both in the chapter and in {private}. Give yours another label."

@@ -7,6 +7,7 @@ this record, the current files and the new output shows which side changed each 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,17 @@ class Before:
     def due(self) -> str:
         """The due date of the last run, or ""; it holds until another one is given."""
         return str((self.made or {}).get("late", {}).get("due", ""))
+
+    def changed_exercises(self, bundle: Mapping[str, str]) -> list[str]:
+        """Say which exercises the last run had and the new `bundle` hasn't, or the reverse."""
+        if self.manifest is None:
+            return []
+        old, new = _exercise_ids(self.manifest), _exercise_ids(json.loads(bundle[MANIFEST]))
+        lines = (
+            ("Not in it before: ", [each for each in new if each not in old]),
+            ("No longer in it: ", [each for each in old if each not in new]),
+        )
+        return [f"{what}{', '.join(ids)}" for what, ids in lines if ids]
 
     def revised(self, new: dict[str, Any]) -> dict[str, Any]:
         """Merge manual edits into the manifest `new`. Raises ChangedByHand on a conflict."""
@@ -190,3 +202,7 @@ def _listed(manifest: dict[str, Any]) -> dict[str, Any]:
         for stem, chapter in manifest["chapters"].items()
     }
     return {**manifest, "chapters": chapters}
+
+
+def _exercise_ids(manifest: dict[str, Any]) -> list[str]:
+    return [each["id"] for chapter in manifest["chapters"].values() for each in chapter["exercises"]]

@@ -61,7 +61,9 @@ class Late(Part, frozen=True):
 
     @property
     def due_at(self) -> datetime | None:
-        """The deadline, or None. Raises ValueError if `due` is not a date."""
+        """The deadline, or None. Raises ValueError if `due` is not a date with a time: a day begins at its first minute."""
+        if self.due and ":" not in self.due:
+            raise ValueError("no time of day")
         when = datetime.fromisoformat(self.due) if self.due else None
         return when.replace(tzinfo=UTC) if when is not None and when.tzinfo is None else when
 
@@ -123,7 +125,7 @@ MEANT = {  # the expected value, as worded in the error message, for each field
     "limits.open_files": "a whole number from 16 to 65536",
     "late.per_day": "the share of the points that a late day costs, a number from 0 to 1: 0.1 takes a tenth",
     "late.free_days": "a number of days from 0 to 1000",
-    "late.due": "a date as 2026-11-20T23:59+01:00",
+    "late.due": "a date with a time, as 2026-11-20T23:59+01:00",
     "missing": "blank or zero: the points for what was not handed in",
     "points": f"a number from 0 to {MOST_POINTS}",
     "id": "the exercise's label, a text",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -70,6 +70,7 @@ class CollectionReport:
     roster: Roster | None = None
     unknown: list[Claim] = field(default_factory=list)  # claims that match nobody on the roster
     of_student: list[tuple[Claim, str, NotTaken]] = field(default_factory=list)  # refused files, with their students
+    waiting: set[str] = field(default_factory=set)  # students whose refused files nothing has replaced
 
 
 def write_collected(report: CollectionReport, to: Path) -> None:
@@ -106,11 +107,12 @@ class _Keeper:
     def __init__(self, report: CollectionReport, to: Path):
         self.report, self.to, self.book = report, to, Book.of(to)
         self.now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.newly: set[str] = set()  # students of whom a notebook counts that did not count before
         self.same_dates = 0  # the number of notebooks that are as before, but have a later date or none
 
     def put_all(self) -> None:
         """Write every notebook; an error with one does not affect the others."""
-        self._remember_refused()
+        before = self._remember_refused()
         counting = {(one.student, one.stem): one.sha256 for one in self.report.kept}
         every = [(one, True) for one in self.report.kept] + [(one, False) for one in self.report.earlier]
         for one, counts in every:
@@ -124,12 +126,27 @@ class _Keeper:
                 _make_folder(self.to / student)
                 last = counting[one.student, one.stem]
                 became = self._count(student, one) if counts else self._keep(student, one, last)
+                self.newly |= {student} if became == "counts" else set()
                 self._remember(student, one, became)
             except OSError as fault:
                 self.report.refused.append((one.where, f"it cannot be written: {fault.strerror}"))
+        for student, refused in before.items():
+            self.book.students[student].refused += [each for each in refused if self._still_waits(student, each)]
+        self.report.waiting = {student for student, known in self.book.students.items() if known.refused}
 
-    def _remember_refused(self) -> None:
-        """Record refused files under their students, who then do not count as having submitted nothing."""
+    def _still_waits(self, student: str, refused: NotTaken) -> bool:
+        """Whether a file that an earlier collection refused has not been replaced by anything since."""
+        known = self.book.students[student]
+        if student in self.newly or refused.file in {each.file for each in known.refused}:
+            return False
+        return not any(stem in PurePosixPath(refused.file).name for stem in known.files)
+
+    def _remember_refused(self) -> dict[str, list[NotTaken]]:
+        """Record refused files under their students, who then do not count as having submitted nothing.
+
+        Returns those of earlier collections.
+        """
+        before = {student: known.refused for student, known in self.book.students.items() if known.refused}
         for known in self.book.students.values():
             known.refused = []
         for claim, wanted, refused in self.report.of_student:
@@ -137,6 +154,7 @@ class _Keeper:
                 self.book.meet(student, claim)
                 self.book.students[student].refused.append(refused)
                 _make_folder(self.to / student)
+        return before
 
     def _keep(self, student: str, one: Found, last: str) -> str:
         """Keep a copy that does not count, unless it equals the `last`. Returns what became of it."""

@@ -28,16 +28,15 @@ def after(found: CollectionReport) -> Iterator[str]:
         yield f"  {terminal_line(note)}"
     teams = found.roster.teams if found.roster else {}
     missing = {person.student for person in found.missing}
-    refused = {student for _, student, _ in found.of_student}
     for team, members in teams.items():
         if missing.issuperset(members):
-            what = "nothing" if refused.isdisjoint(members) else "only refused files"
+            what = "nothing" if found.waiting.isdisjoint(members) else "only refused files"
             yield f"  {what} from the team {team} ({', '.join(members)})"
     for person in found.missing:
         if person.team in teams:  # the team has handed in, or is listed
             continue
         name = f" ({terminal_line(person.name)})" if person.name and person.name != person.student else ""
-        yield f"  {'only refused files' if person.student in refused else 'nothing'} from {person.student}{name}"
+        yield f"  {'only refused files' if person.student in found.waiting else 'nothing'} from {person.student}{name}"
 
 
 def refusal_lines(found: CollectionReport) -> Iterator[str]:

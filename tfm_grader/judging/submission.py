@@ -290,8 +290,10 @@ def _attempt_on_weights(task: Task, hand_in: SubmissionRun) -> Attempt:
 
 def _forbidden_names(task: Task, cells: Sequence[str]) -> list[str]:
     """Say which forbidden functions the notebook's text calls. A hidden test's hint can't say it: answers choose what they raise."""
-    words = sorted({call.rpartition(".")[2] for call in task.forbidden})
-    found = [word for word in words if any(re.search(rf"\b{re.escape(word)}_?\s*\(", cell) for cell in cells)]
+    words = sorted({re.escape(call.rpartition(".")[2]) for call in task.forbidden})
+    own = {word for word in words if any(re.search(rf"^\s*def\s+{word}\b", cell, re.MULTILINE) for cell in cells)}
+    before = {word: r"\." if word in own else r"\b" for word in words}  # its own of that name may be called
+    found = [word for word in words if any(re.search(rf"{before[word]}{word}_?\s*\(", cell) for cell in cells)]
     return [f"Your notebook calls {' and '.join(found)}, which this exercise does not allow."] if found else []
 
 

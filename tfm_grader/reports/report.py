@@ -35,6 +35,7 @@ from tfm_grader.scoring.scores import (
     with_marks,
 )
 from tfm_grader.scoring.staleness import binding, compared
+from tfm_lib._refusal import Refusal
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Report:
         files = {}
         if sources.submissions.is_dir():
             files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
+        elif sources.waivers or sources.requests:
+            raise Refusal(f"There is no folder {sources.submissions}, which says who is in the class: --submissions")
         collected, waived = roster(sources.submissions), late_waivers.Waivers()
         alone = _people(sources, files, found)
         teams = decided(sources.bundle, rosters.kept(sources.submissions), files, found, collected)
