@@ -188,10 +188,12 @@ class Report:
     def blanks(self) -> list[str]:
         """List the students without a total, one line for each reason."""
         found: dict[str, list[str]] = {}
+        several = len({row.id.partition(".")[0] for each in self.scores for row in each.rows}) > 1
         for each in self.scores:
             for row in each.rows:
+                of = f" for {row.id.partition('.')[0]}" if several and not each.nothing else ""
                 if row.lacks == HAND_IN:
-                    found.setdefault("nothing handed in", []).append(each.student)
+                    found.setdefault(f"nothing handed in{of}", []).append(each.student)
                 elif row.lacks == UNDECIDED:
                     found.setdefault("wait for a decision on which of their team's notebooks counts", []).append(
                         each.student
@@ -199,9 +201,8 @@ class Report:
                 elif row.lacks == RUN:
                     found.setdefault(f"{row.id} could not be judged ({row.why})", []).append(each.student)
                 elif row.lacks in (READABLE, ACCEPTED):
-                    found.setdefault(f"blank until it is handed in again ({row.why.rstrip('.')})", []).append(
-                        each.student
-                    )
+                    why = f"blank{of} until it is handed in again ({row.why.rstrip('.')})"
+                    found.setdefault(why, []).append(each.student)
                 elif row.lacks:
                     found.setdefault(f"{row.id} waits for {row.lacks}", []).append(each.student)
         return [f"{why}: {', '.join(dict.fromkeys(names))}" for why, names in found.items()]

@@ -20,6 +20,7 @@ from tfm_grader.scoring.teams import Holder
 
 HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
 READABLE, ACCEPTED = "a notebook that can be read", "a hand-in that is accepted"
+GONE = "a hand-in again, since the one that was marked is gone"
 MARK, NEW_MARK, RUBRIC = "a mark", "a new mark, since other work was handed in", "the rest of its rubric"
 RESCALED = "a new mark, since the old one is of other points than there are now"
 UNDECIDED = "a decision on which of the team's notebooks counts"

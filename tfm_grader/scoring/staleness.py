@@ -10,7 +10,7 @@ from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.judging.audit_log import AuditLog, Event, Judgement, LogLine, Marked, Withdrawn, now, user
 from tfm_grader.records import OTHER_HANDOUT, ExerciseResult, StudentResult, Submission
 from tfm_grader.scoring.manual_grades import Mark, Marks
-from tfm_grader.scoring.scores import NEW_MARK, RESCALED, UNDECIDED, Score
+from tfm_grader.scoring.scores import GONE, NEW_MARK, RESCALED, UNDECIDED, Score
 
 MANY = 12  # maximum names in a line
 Files = dict[tuple[str, str], Submission]
@@ -156,7 +156,7 @@ def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
         stale = not subjects[key].startswith(mark.text) if mark.text else subject != subjects[key]
         of = seen.of if seen is not None else most[key]
         if stale:
-            bound.stale[key] = NEW_MARK
+            bound.stale[key] = NEW_MARK if subjects[key] else GONE
         elif of is not None and of != most[key]:
             bound.stale[key] = RESCALED
         else:
