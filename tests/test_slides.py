@@ -91,6 +91,19 @@ def test_one_thought_is_one_slide_in_the_order_of_the_page(deck: Deck) -> None:
     assert headings[1:8] == ["Toy", "Before you read", "", "Why", "Why", "Predict first", "A proof"]
 
 
+def test_a_formula_alone_on_a_slide_does_not_end_with_a_comma() -> None:
+    def shown(end: str) -> str:
+        row = f'<span class="katex-base"><span class="mord">m</span><span class="mpunct">{end}</span></span>'
+        made = FORMULA.format(f'<span class="katex-html"><span class="katex-base">x,</span>{row}</span>')
+        return text(
+            outline(BeautifulSoup(f"<article><section><h1>T</h1>{made}</section></article>", "html.parser"))
+            .slides[1]
+            .body
+        )
+
+    assert (shown(","), shown("."), shown("!")) == ("x, m", "x, m .", "x, m !")
+
+
 def test_a_section_says_its_first_sentence_and_the_notes_say_the_rest(deck: Deck) -> None:
     section, figure, formula = deck.slides[3:6]
     assert text(section.body) == "Why A toy (Fig. 1 of e.g. Ann et al. [2020]) is small: very small."

@@ -79,7 +79,7 @@ class _Outline:
                 self.lead = _first_sentence(node) if node.name == "p" else self.lead
             elif "tfm-equation" in kinds:
                 lead = f'<p class="deck-lead">{self.lead}</p>' if self.lead not in ("", self.said) else ""
-                self._add("formula", lead + _whole(node), "formula")
+                self._add("formula", lead + _ended(_whole(node)), "formula")
                 self.said = self.lead
             elif node.name == "figure":
                 self._add("figure", _whole(node), "figure")
@@ -246,6 +246,15 @@ def _text(markup: str) -> str:
     for formula in soup.select(".katex-mathml, annotation"):
         formula.decompose()
     return " ".join(soup.get_text().split())
+
+
+def _ended(formula: str) -> str:
+    """Return the HTML of a displayed formula without the comma at its end, after which the page's sentence goes on."""
+    soup = BeautifulSoup(formula, "html.parser")
+    for mark in soup.select(".katex-html > :last-child > .mpunct:last-child")[-1:]:
+        if mark.get_text().strip() in (",", ";"):
+            mark.decompose()
+    return str(soup)
 
 
 def _leaves(node: Tag) -> Iterator[PageElement]:
