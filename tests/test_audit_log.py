@@ -82,7 +82,9 @@ def test_another_notebook_is_noticed(course):
 def test_without_the_submissions_nobody_is_late_and_so_nothing_is_written(course):
     submissions = course.folder / "submissions"
     submissions.rename(course.folder / "elsewhere")
-    assert f"{submissions}: no such folder, and so no names, no dates" in refusal(course)
+    assert f"There is no folder {submissions}, which says who is in the class" in refusal(course)
+    with pytest.raises(Refusal, match="no such folder, and so no names, no dates"):
+        course.reported(marks=False)  # without waivers too
     assert points_of(course, "ann")[BAND] == 2
     course.reported("--submissions", course.folder / "elsewhere")
     assert points(course)["ann"] == ("2", "1.5")
@@ -361,7 +363,9 @@ def test_a_rubric_in_part_waits(course):
         ("ann,layers,1,ill", "there is no chapter 'layers', only masking, or all"),
         ("ann,masking,some,ill", "the days must be a number, as 2, or all, and not 'some'"),
         ("ann,masking,-1,ill", "the days must be a number"),
-        ("ann,masking,1,", "a waiver needs a reason"),
+        ("ann,masking,1,", "a waiver needs a reason, which goes into audit.csv."),
+        ("ann,masking,1,ill, with a letter", "line 2: it has 5 cells, and line 1 has 4. Text with a comma needs"),
+        ("ben,masking,1,ill, too\nbob,masking,1,ill", "line 3: there is no student 'bob'"),
         ("ann,masking,1,ill\nann,all,1,ill", "has a waiver for masking in an earlier line"),
         ("bob,masking,1,ill\nann,masking,1,", "line 3: a waiver needs a reason"),
     ],
@@ -369,6 +373,11 @@ def test_a_rubric_in_part_waits(course):
 def test_a_waiver_that_cannot_be_meant_is_a_sentence(course, line, sentence):
     course.write("waivers.csv", f"student,chapter,days,reason\n{line}\n")
     assert sentence in refusal(course)
+
+
+def test_a_misspelt_column_of_waivers_is_named(course):
+    course.write("waivers.csv", "student,chapter,day,reason\nann,masking,1,ill\n")
+    assert "line 1: there is no column 'day'; did you mean days?" in refusal(course)
 
 
 @pytest.mark.parametrize(("days", "left"), [("1", "3.2"), ("2,5", "4"), ("all", "4"), ("0", "2.8")])

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tfm_grader.scoring import manual_grades
+from tfm_grader import tables
+from tfm_grader.scoring import manual_grades, marking_sheet
 from tfm_grader.scoring.manual_grades import BadMarks
 
 MOST = {("kim", "a.words"): 3.0, ("@ann", "a.words"): 3.0, ("kim", "a.band"): 4.0}
@@ -73,7 +74,7 @@ def test_all_faulty_lines_are_told_at_once(tmp_path):
     with pytest.raises(BadMarks) as refused:
         given(tmp_path, f"{HEAD}kim,a.words,many,x\nkim,a.band,1,\nkim,a.words,1,x\nkim,a.words,2,y\n")
     places = [re.search(r"line (\d):", line)[1] for line in str(refused.value).splitlines()]
-    assert sorted(places) == ["2", "3", "5"]
+    assert places == ["2", "3", "5"]
     with pytest.raises(BadMarks, match="and 5 more"):
         given(tmp_path, HEAD + "".join(f"nobody{place},a.words,1,x\n" for place in range(25)))
 
@@ -81,3 +82,18 @@ def test_all_faulty_lines_are_told_at_once(tmp_path):
 def test_a_text_that_is_no_hash_is_refused(tmp_path):
     with pytest.raises(BadMarks, match="eight or more of its signs"):
         given(tmp_path, "student,exercise,points,reason,text\nkim,a.words,1,x,my words\n")
+
+
+def test_faults_of_a_line_and_of_the_class_are_told_together(tmp_path):
+    with pytest.raises(BadMarks) as refused:
+        given(tmp_path, f"{HEAD}kin,a.words,1,x\nkim,a.band,many,x\nkim,a.words,9,x\n@ann,a.words,2,Broken, by hand.\n")
+    told = [line.partition(", line ")[2] for line in str(refused.value).splitlines()]
+    assert [line[:1] for line in told] == ["2", "3", "4", "5"]
+    assert told[3] == "5: it has 5 cells, and line 1 has 4. Text with a comma needs quotation marks."
+
+
+def test_a_misspelt_column_is_refused_and_those_of_our_sheet_are_known(tmp_path):
+    with pytest.raises(tables.BadTable, match=r"there is no column 'critrion'; did you mean criterion\?"):
+        given(tmp_path, "student,exercise,points,reason,critrion\nkim,a.words,1,x,mechanism\n")
+    head = ",".join(marking_sheet.COLUMNS)
+    assert given(tmp_path, f"{head},comment\nkim,Kim,a.words,,3,1,x,,,,My answer.,good\n")["kim", "a.words"].points == 1

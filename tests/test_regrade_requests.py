@@ -8,8 +8,9 @@ import pytest
 from one_of_each import BAND, LATENCY, Course, Verdicts, course
 from typer.testing import CliRunner
 
+from tfm_grader import tables
 from tfm_grader.judging.audit_log import Answered, AuditLog, Requested
-from tfm_grader.scoring.regrade_requests import LONGEST, BadRequests, read_requests
+from tfm_grader.scoring.regrade_requests import LONGEST, SHEET, BadRequests, read_requests, settle
 from tfm_lib.cli import app
 
 HEAD = "student,exercise,request,answer\n"
@@ -103,13 +104,31 @@ def test_codes_tell_of_no_request(made, tmp_path):
         (HEAD + f"ann,{BAND},x,\nann,{BAND},x,\n", "line 3: this request stands in line 2 already"),
         (HEAD + f"ann,{BAND},,\nann,{BAND},x,\nann,{BAND},x,\n", "line 4: this request stands in line 3 already"),
         (HEAD + f"ann,{BAND},{'x' * (LONGEST + 1)},\n", f"at most {LONGEST} characters"),
+        (HEAD + f"ann,{BAND},I said it waits, and that is all.,\n", "line 2: it has 5 cells, and line 1 has 4"),
         ("student,exercise\nann,x\n", "has no column request"),
+        ("student,exercise,request,answr\n", "line 1: there is no column 'answr'; did you mean answer?"),
     ],
 )
 def test_a_file_that_cannot_be_meant_is_refused(tmp_path, text, sentence):
-    (tmp_path / "asked.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(BadRequests if "column" not in sentence else Exception, match=re.escape(sentence)):
-        read_requests(tmp_path / "asked.csv")
+    path = tmp_path / "asked.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadRequests if "column" not in sentence else tables.BadTable, match=re.escape(sentence)):
+        settle(read_requests(path), [], AuditLog(tmp_path), path, left={"ann"})
+
+
+def test_all_faulty_requests_are_told_at_once(tmp_path):
+    path = tmp_path / "asked.csv"
+    path.write_text(f"{HEAD}ana,{BAND},x,\nann,{BAND},,\nben,{BAND},y,\nann,{BAND},Yes, please.,\n", encoding="utf-8")
+    with pytest.raises(BadRequests) as refused:
+        settle(read_requests(path), [], AuditLog(tmp_path), path)
+    assert [re.search(r"line (\d):", line)[1] for line in str(refused.value).splitlines()] == ["2", "3", "4", "5"]
+
+
+def test_the_columns_of_our_sheet_are_known_and_notes_are_ignored(tmp_path):
+    path = tmp_path / "requests.csv"
+    path.write_text(f"{','.join(SHEET)},note\nann,Ann,{BAND},x,1,2,4,Right.,mine\n", encoding="utf-8")
+    (request,) = read_requests(path).requests
+    assert (request.request, request.answer) == ("x", "Right.")
 
 
 def test_a_request_about_nobody_is_refused_and_nothing_is_written(made):

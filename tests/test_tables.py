@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfm_grader import tables
+from tfm_grader.collecting.roster import BadRoster, read_roster
 from tfm_lib._refusal import Refusal
 
 ATTACKS = [
@@ -117,8 +118,47 @@ def test_the_separator_of_any_country_is_understood(tmp_path, separator):
         ("student,author\n", "has no column points. Its first line must be: student,points,author"),
         ("student,points,points\n", "has the column points twice"),
         ("student,points\nkim," + "1" * 200_000, "line 2: field larger"),
+        ("student,points,autor\n", "line 1: there is no column 'autor'; did you mean author?"),
+        ("student,points,shoe size\n", "line 1: there is no column 'shoe size'. There are student, points, author,"),
+        ("student,points,autor,nots\n", "did you mean notes?"),
+        ("student,points\nkim,1,x\n", "line 2: it has 3 cells, and line 1 has 2. Text with a comma needs quotation"),
+        ("student;points\nkim;1;x\n", "line 2: it has 3 cells, and line 1 has 2. Text with a semicolon needs"),
+        ("student,points,\nkim,1,x\n", "line 2: it has 3 cells, and line 1 has 2"),
+        ("student,points,author\nkim,1,Lee, Anna,\n", "line 2: it has 5 cells, and line 1 has 3"),
+        ("student,points,author\nkim,1,Lee,\n", "line 2: it has 4 cells, and line 1 has 3"),
+        ("student,points\nkim,1,x\n\nann,2,\nben,3,,y\n", "line 5: it has 4 cells"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_a_sentence(tmp_path, text, sentence):
     with pytest.raises(Refusal, match=re.escape(sentence)):
         rows(tmp_path, text)
+
+
+def test_empty_cells_at_the_end_of_a_line_and_notes_do_no_harm(tmp_path):
+    text = "student,points,author,,\nkim,1,Lee,,\nann,2,,,,,\n"
+    assert [row["author"] for _, row in rows(tmp_path, text)] == ["Lee", ""]
+    assert rows(tmp_path, "student,Name,points,Notes\nkim,Kim,1,ask her\n") == [
+        (2, {"student": "kim", "points": "1", "author": ""})
+    ]
+
+
+def test_faults_are_told_in_the_order_of_the_lines():
+    faults = tables.Faults(told=[(9, "nine")])
+    for number in (7, 3):
+        with faults.line(number):
+            raise tables.BadTable(f"of {number}")
+    with pytest.raises(tables.BadTable, match="^of 3\nof 7\nnine$"):
+        faults.refuse()
+
+
+def test_a_roster_tells_its_faults_by_line_and_hints_at_the_column_that_was_meant(tmp_path):
+    path = tmp_path / "class.csv"
+    path.write_text("student,lmsid\nann,1\n", encoding="utf-8")
+    with pytest.raises(BadRoster, match=r"line 1: there is no column 'lmsid'; did you mean lms id\?"):
+        read_roster(path)
+    path.write_text("student,team\nann,A\nAnn,A\nben,a\n../x,B\ncho,Lee, Kim\n", encoding="utf-8")
+    with pytest.raises(BadRoster) as refused:
+        read_roster(path)
+    told = str(refused.value).splitlines()[1:]
+    assert [line.partition(":")[0].strip() for line in told] == ["line 3", "line 4", "line 5", "line 6"]
+    assert told[-1].endswith("it has 3 cells, and line 1 has 2. Text with a comma or semicolon needs quotation marks.")

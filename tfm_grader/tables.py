@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 from tfm_lib._refusal import Refusal
 
 MOST = 20  # faulty lines that are told
+BESIDE = ("name", "note", "notes", "comment", "comments")  # columns that any table may have; they are ignored
+SIGNS = {",": "comma", ";": "semicolon", "\t": "tab"}  # what separates cells
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
 FORMULA = frozenset("=+-@|%−")  # characters that may begin a formula; full-width and small forms count too
 SEPARATORS = frozenset(";,|")  # in some locales a spreadsheet splits a line at these, quoted or not
@@ -26,24 +29,29 @@ class BadTable(Refusal):
 
 
 class Faults:
-    """What is wrong with the lines of a table, told all at once: each block under `line` adds one sentence."""
+    """What is wrong with the lines of a table, told all at once: each block under `line` adds one sentence.
 
-    def __init__(self, kind: type[BadTable] = BadTable):
+    Begin with the faults that an earlier step has `told`, as pairs of a line number and a sentence.
+    """
+
+    def __init__(self, kind: type[BadTable] = BadTable, told: Iterable[tuple[int, str]] = ()):
         self.kind = kind
-        self.told: list[str] = []
+        self.told = list(told)
 
     @contextmanager
-    def line(self) -> Iterator[None]:
+    def line(self, number: int) -> Iterator[None]:
+        """Note the BadTable that the block raises, as the fault of line `number`."""
         try:
             yield
         except BadTable as fault:
-            self.told.append(str(fault))
+            self.told.append((number, str(fault)))
 
     def refuse(self) -> None:
-        """Raise what was found, if anything."""
+        """Raise what was found, if anything, in the order of the lines."""
         if self.told:
-            more = [f"and {len(self.told) - MOST} more"] if len(self.told) > MOST else []
-            raise self.kind("\n".join([*self.told[:MOST], *more]))
+            told = [sentence for _, sentence in sorted(self.told, key=lambda fault: fault[0])]
+            more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
+            raise self.kind("\n".join([*told[:MOST], *more]))
 
 
 def read_text(path: Path) -> str:
@@ -56,12 +64,21 @@ def read_text(path: Path) -> str:
         raise Refusal(f"{path} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.") from None
 
 
-def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> list[tuple[int, dict[str, str]]]:
+def read_rows(
+    path: Path,
+    columns: Sequence[str],
+    more: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    faults: Faults | None = None,
+) -> list[tuple[int, dict[str, str]]]:
     """Read the lines of the CSV file at `path` with their numbers, as dicts by column. Raises BadTable.
 
-    `columns` are required, `more` are optional; cells are stripped and empty lines skipped. The separator is detected
-    from the first line, because spreadsheets in some countries write a semicolon.
+    `columns` are required, `more` are optional; columns that are `ignored`, or in BESIDE, may be there and are not
+    read. Cells are stripped and empty lines skipped. The separator is detected from the first line, because
+    spreadsheets in some countries write a semicolon. Lines with too many cells are skipped and added to `faults`, or
+    raised if there are none to add to.
     """
+    ragged = Faults() if faults is None else faults
     text = io.StringIO(read_text(path), newline=None)  # universal newlines
     reader = csv.reader(text, delimiter=separator(text.readline()))
     text.seek(0)
@@ -72,20 +89,66 @@ def read_rows(path: Path, columns: Iterable[str], more: Iterable[str] = ()) -> l
             raise BadTable(f"{path} has no column {', '.join(missing)}. Its first line must be: {told}")
         if twice := sorted({name for name in head if name and head.count(name) > 1}):
             raise BadTable(f"{path} has the column {twice[0]} twice. Remove one.")
+        _require_columns_known(path, head, [*columns, *more, *ignored, *BESIDE])
         wanted = {name: head.index(name) for name in [*columns, *more] if name in head}
         rows = []
         for line in reader:
+            if _has_too_many_cells(line, head, columns):
+                told = too_many_cells(len(line), len(_without_empty_end(head)), SIGNS[reader.dialect.delimiter])
+                ragged.told.append((reader.line_num, f"{path}, line {reader.line_num}: {told}"))
+                continue
             found = {name: line[at].strip() if at < len(line) else "" for name, at in wanted.items()}
             if any(found.values()):
                 rows.append((reader.line_num, {**dict.fromkeys(more, ""), **found}))
     except csv.Error as error:
         raise BadTable(f"{path}, line {reader.line_num}: {error}. Save it again from your spreadsheet.") from None
+    if faults is None:
+        ragged.refuse()
     return rows
+
+
+def _require_columns_known(path: Path, head: list[str], known: list[str]) -> None:
+    """Check that each column named in the first line is one of the `known` columns. Raises BadTable."""
+    absent = [name for name in known if name not in head]
+    faults = Faults()
+    for name in head:
+        if name and name not in known:
+            faults.told.append((1, f"{path}, line 1: {no_such_column(name, absent, known)}"))
+    faults.refuse()
+
+
+def no_such_column(name: str, candidates: Collection[str], known: Iterable[str]) -> str:
+    """Say that no column has this name, and which of the `candidates` is the most similar, or all `known` columns."""
+    similar = difflib.get_close_matches(name.lower(), candidates, n=1)
+    told = f"there is no column {name[:40]!r}"
+    return f"{told}; did you mean {similar[0]}?" if similar else f"{told}. There are {', '.join(known)}."
+
+
+def too_many_cells(there: int, named: int, sign: str = "comma or semicolon") -> str:
+    """Say that a line has more cells than the first line of its table, since the `sign` separates cells."""
+    return f"it has {there} cells, and line 1 has {named}. Text with a {sign} needs quotation marks."
+
+
+def _has_too_many_cells(line: list[str], head: list[str], required: Collection[str]) -> bool:
+    """Whether a line has cells that belong to no column, as when text with a comma has no quotation marks.
+
+    Empty cells at the end do no harm, with one exception: if the last column may be left empty and is filled, then the
+    end of a text may have moved into it, and the empty cell that follows is the one that was meant for the column.
+    """
+    names = _without_empty_end(head)
+    if any(cell.strip() for cell in line[len(names) :]):
+        return True
+    return len(line) > len(head) and names[-1] not in required and bool(line[len(names) - 1].strip())
+
+
+def _without_empty_end(head: list[str]) -> list[str]:
+    """Return the names of the columns without the empty ones at the end, which some spreadsheets add."""
+    return head[: max((at for at, name in enumerate(head, start=1) if name), default=0)]
 
 
 def separator(first: str) -> str:
     """Detect the cell separator from the `first` line of a table."""
-    return max(",;\t", key=first.count)
+    return max(SIGNS, key=first.count)
 
 
 def cell(value: Any) -> Any:

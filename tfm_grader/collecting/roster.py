@@ -17,7 +17,7 @@ import msgspec
 
 from tfm_grader.collecting.identity import Claim
 from tfm_grader.names import fold, names_a_folder, plain
-from tfm_grader.tables import separator
+from tfm_grader.tables import no_such_column, separator, too_many_cells
 from tfm_lib._refusal import Refusal
 
 FILE = "roster.json"
@@ -34,13 +34,13 @@ HEADERS = {
     "team": ("team", "team name", "project team"),
     "": ("note", "notes", "comment", "comments"),  # for the instructor; ignored
 }
-SHOWN = "student, name, folder, lms id, login, email, section, team, note"
+SHOWN = ("student", "name", "folder", "lms id", "login", "email", "section", "team", "note")
 GROUP = (
-    "line 1: 'group' can mean two things: call the column section (a part of the class) or team "
-    "(students who hand in together)"
+    "'group' can mean two things: call the column section (a part of the class) or team (students who hand in together)"
 )
 NUMBER = re.compile(r"(?:participant )?0*([0-9]{1,30})")
 NAMES = ("student", "folder", "login", "email")  # fields that a folder's name or a login may match
+Fault = tuple[int, str]  # a line number and a sentence
 
 
 class BadRoster(Refusal):
@@ -97,14 +97,14 @@ def read_roster(path: Path) -> Roster:
     rows = [(number, row) for number, row in _rows(path) if any(row)]
     if not rows:
         raise BadRoster(f"{path.name} is empty. Its first line names columns, such as student,name,lms id.")
-    faults: list[str] = []
+    faults: list[Fault] = []
     columns = _columns(rows[0][1], faults)
     if columns is None:  # a list of names without a header
         columns, rows = ["student"], [(0, []), *rows]
     people = list(_people(columns, rows[1:], faults)) if columns.count("student") == 1 else []
     faults += _twice(people) + _teams_that_clash(people)
     if not people and not faults:
-        faults.append("line 2: there is no student in it.")
+        faults.append((2, "there is no student in it."))
     _refuse(path.name, faults)
     return Roster(tuple(person for _, person in people))
 
@@ -123,14 +123,16 @@ def kept(folder: Path) -> Roster | None:
     except (OSError, ValueError, RecursionError) as error:
         raise BadRoster(f"{folder / FILE} cannot be read ({error}). Give the roster again with --roster.") from None
     people = list(enumerate(found.people, start=1))
-    faults = [f"student {at}: {fault}" for at, each in people for fault in _faults(each)]
-    _refuse(FILE, faults + _twice(people) + _teams_that_clash(people))
+    faults = [(at, fault) for at, each in people for fault in _faults(each)]
+    _refuse(FILE, faults + _twice(people, "student") + _teams_that_clash(people, "student"), "student")
     return found
 
 
-def _refuse(file: str, faults: list[str]) -> None:
+def _refuse(file: str, faults: list[Fault], unit: str = "line") -> None:
+    """Raise BadRoster with the faults in the order of their lines, if there are any."""
     if faults:
-        told = "\n".join(f"  {fault}" for fault in faults[:MAX_TOLD])
+        ordered = sorted(faults, key=lambda fault: fault[0])
+        told = "\n".join(f"  {unit} {number}: {fault}" for number, fault in ordered[:MAX_TOLD])
         more = f"\n  and {len(faults) - MAX_TOLD} more" if len(faults) > MAX_TOLD else ""
         raise BadRoster(f"{file} cannot be used as a roster. Nothing was done. Mend, and try again:\n{told}{more}")
 
@@ -168,7 +170,7 @@ def _text(path: Path) -> str:
     raise BadRoster(f"{path.name} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.")
 
 
-def _columns(heads: list[str], faults: list[str]) -> list[str | None] | None:
+def _columns(heads: list[str], faults: list[Fault]) -> list[str | None] | None:
     """Return the field of each column (None if unknown or empty), or None if the line is not a header."""
     plain_heads = [re.sub(r"[\s_-]+", " ", fold(head)) for head in heads]
     found: list[str | None] = [
@@ -182,29 +184,30 @@ def _columns(heads: list[str], faults: list[str]) -> list[str | None] | None:
         return None
     if len(heads) == 1:
         return ["student"]
+    absent = [word for field, words in HEADERS.items() if field not in found for word in words]
     for head, plain_head, meaning in zip(heads, plain_heads, found, strict=True):
         if plain_head == "group":
-            faults.append(GROUP)
+            faults.append((1, GROUP))
         elif meaning is None and head:
-            faults.append(f"line 1: there is no column {plain(head)!r}. There are {SHOWN}.")
+            faults.append((1, no_such_column(plain(head), absent, SHOWN)))
         elif meaning and found.count(meaning) > 1:
-            faults.append(f"line 1: two columns say the same: {plain(head)!r} is {meaning.replace('_', ' ')}.")
+            faults.append((1, f"two columns say the same: {plain(head)!r} is {meaning.replace('_', ' ')}."))
     if "student" not in found:
-        faults.append("line 1: a column `student` is missing, which names each student's folder.")
+        faults.append((1, "a column `student` is missing, which names each student's folder."))
     return found
 
 
-def _people(columns: list, rows: list[tuple[int, list[str]]], faults: list[str]) -> Iterator[tuple[int, Person]]:
+def _people(columns: list, rows: list[tuple[int, list[str]]], faults: list[Fault]) -> Iterator[tuple[int, Person]]:
     known = {each.name for each in fields(Person)}
     for line, row in rows:
         if any(row[len(columns) :]):
-            faults.append(f"line {line}: it has {len(row)} cells, and line 1 has {len(columns)}.")
+            faults.append((line, too_many_cells(len(row), len(columns))))
             continue
         cells = {name: cell for name, cell in zip(columns, row, strict=False) if name in known}
         number = NUMBER.fullmatch(unicodedata.normalize("NFKC", cells.get("lms_id", "")).lower())
         cells["lms_id"] = number[1] if number else cells.get("lms_id", "")
         person = Person(**{"student": "", **cells})
-        faults += [f"line {line}: {fault}" for fault in _faults(person)]
+        faults += [(line, fault) for fault in _faults(person)]
         yield line, person
 
 
@@ -227,7 +230,7 @@ def _faults(person: Person) -> list[str]:
     return found
 
 
-def _twice(people: list[tuple[int, Person]]) -> list[str]:
+def _twice(people: list[tuple[int, Person]], unit: str = "line") -> list[Fault]:
     """List identifiers that two students share."""
     seen: dict[tuple[str, str], tuple[int, str]] = {}
     found = []
@@ -237,15 +240,13 @@ def _twice(people: list[tuple[int, Person]]) -> list[str]:
         for key, field in own.items():
             if key in seen:
                 before, other = seen[key]
-                found.append(
-                    f"line {line}: the {field.replace('_', ' ')} {plain(getattr(person, field))!r} is that of line {before}"
-                    + (f", there the {other.replace('_', ' ')}." if other != field else ".")
-                )
+                told = f"the {field.replace('_', ' ')} {plain(getattr(person, field))!r} is that of {unit} {before}"
+                found.append((line, told + (f", there the {other.replace('_', ' ')}." if other != field else ".")))
             seen.setdefault(key, (line, field))
     return list(dict.fromkeys(found))
 
 
-def _teams_that_clash(people: list[tuple[int, Person]]) -> list[str]:
+def _teams_that_clash(people: list[tuple[int, Person]], unit: str = "line") -> list[Fault]:
     """List teams that could be mistaken for a student or for another team, since marks and waivers name either."""
     students: dict[str, tuple[int, str]] = {}
     for line, person in people:
@@ -260,14 +261,10 @@ def _teams_that_clash(people: list[tuple[int, Person]]) -> list[str]:
         team = fold(person.team)
         first, name = spelt.setdefault(team, (line, person.team))
         if name != person.team:
-            found.append(
-                f"line {line}: the team {plain(person.team)!r} is written {plain(name)!r} in line {first}. "
-                "Write it the same way in both."
-            )
+            told = f"the team {plain(person.team)!r} is written {plain(name)!r} in {unit} {first}."
+            found.append((line, f"{told} Write it the same way in both."))
         elif first == line and team in students:
             other, field = students[team]
-            found.append(
-                f"line {line}: the team {plain(person.team)!r} has the same name as the {field} of line {other}. "
-                "Give the team another name."
-            )
+            told = f"the team {plain(person.team)!r} has the same name as the {field} of {unit} {other}."
+            found.append((line, f"{told} Give the team another name."))
     return found

@@ -58,13 +58,13 @@ def read_waivers(
     gone, passed = {cell(student): student for student in left}, []
     found: dict[tuple[str, str], Waiver] = {}
     faults = Faults(BadWaivers)
-    for number, cells in read_rows(path, COLUMNS, MORE):
+    for number, cells in read_rows(path, COLUMNS, MORE, faults=faults):
         where = f"{path}, line {number}"
         student = known.get(cell(cells["student"])) or known.get(cells["student"])
         if student is None and (former := gone.get(cell(cells["student"])) or gone.get(cells["student"])):
             passed.append(former)
             continue
-        with faults.line():
+        with faults.line(number):
             if student is None:
                 who = "student or team" if teams else "student"
                 raise BadWaivers(f"{where}: there is no {who} {cells['student']!r}. Mind the spelling.")
@@ -72,7 +72,7 @@ def read_waivers(
                 there = ", ".join(stems)
                 raise BadWaivers(f"{where}: there is no chapter {cells['chapter']!r}, only {there}, or {ALL}.")
             if not cells["reason"]:
-                raise BadWaivers(f"{where}: a waiver needs a reason. It stands in audit.csv.")
+                raise BadWaivers(f"{where}: a waiver needs a reason, which goes into audit.csv.")
             waiver = _waiver(cells, where)
             for stem in stems if cells["chapter"] == ALL else [cells["chapter"]]:
                 if (student, stem) in found:

@@ -17,6 +17,7 @@ MORE = (
     "text",
     "criterion",
 )  # optional columns; `text` is the SHA-256 of what was marked, or a prefix of it
+IGNORED = ("of", "answer")  # further columns of marking.csv
 NUMBER = re.compile(r"-?[0-9]{1,6}(?:[.,][0-9]{1,6})?")
 WHOLE = "as a whole"  # the criterion used for an answer without a rubric
 TEXT = re.compile(r"[0-9a-f]{8,64}")
@@ -52,10 +53,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """All marks in a file, by (student, exercise), and those whose rubric is only partly filled in."""
+    """All marks in a file, by (student, exercise), and those whose rubric is only partly filled in.
+
+    `faults` are the lines that could not be read, as pairs of a line number and a sentence.
+    """
 
     given: dict[tuple[str, str], Mark]
     unfinished: frozenset[tuple[str, str]] = frozenset()
+    faults: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,11 +75,14 @@ class _Line:
 
 
 def read_marks(path: Path) -> Marks:
-    """Read the marks at `path`, ignoring lines without points. Raises BadMarks."""
+    """Read the marks at `path`, ignoring lines without points.
+
+    Raises BadTable if the columns are wrong. Faults in single lines are raised by `require_known`, with its own.
+    """
     found: dict[tuple[str, str], list[_Line]] = {}
     faults, given = Faults(BadMarks), {}
-    for number, cells in read_rows(path, COLUMNS, MORE):
-        with faults.line():
+    for number, cells in read_rows(path, COLUMNS, MORE, IGNORED, faults):
+        with faults.line(number):
             line = _Line(number, cells, _points(cells["points"], f"{path}, line {number}"))
             for earlier in found.setdefault(line.key, []):
                 criteria = earlier.cells["criterion"], cells["criterion"]
@@ -86,16 +94,15 @@ def read_marks(path: Path) -> Marks:
             found[line.key].append(line)
     for key, lines in found.items():
         if all(line.points is not None for line in lines):
-            with faults.line():
+            with faults.line(lines[0].number):
                 given[key] = _mark(lines, path)
-    faults.refuse()
     begun = {key for key, lines in found.items() if key not in given and any(line.points is not None for line in lines)}
-    return Marks(given, frozenset(begun))
+    return Marks(given, frozenset(begun), tuple(faults.told))
 
 
 def lines(path: Path) -> list[dict[str, str]]:
     """Read the lines of the file at `path` unchanged. Raises BadTable."""
-    return [cells for _, cells in read_rows(path, COLUMNS, MORE)]
+    return [cells for _, cells in read_rows(path, COLUMNS, MORE, IGNORED)]
 
 
 def _points(text: str, where: str) -> float | None:
@@ -140,15 +147,15 @@ def require_known(
 ) -> Marks:
     """Check `marks` against `most`, the maximum points of each result, and use the students' exact names.
 
-    Marks of students who `left` the class are dropped. Raises BadMarks.
+    Marks of students who `left` the class are dropped. Raises BadMarks, with the faults that reading found as well.
     """
     guarded = {(cell(student), exercise): (student, exercise) for student, exercise in most}  # as in a sheet
-    faults, given = Faults(BadMarks), {}
+    faults, given = Faults(BadMarks, marks.faults), {}
     for key, mark in marks.given.items():
         known = key if key in most else guarded.get(key)
         if known is None and mark.student in left:
             continue
-        with faults.line():
+        with faults.line(mark.line):
             if known is None:
                 raise BadMarks(
                     f"{path}, line {mark.line}: the marks name {mark.student!r} and {mark.exercise!r}, for whom and "

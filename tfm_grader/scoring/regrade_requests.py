@@ -6,7 +6,7 @@ has become of it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tfm_grader.tables import BadTable, Faults, cell, read_rows
 COLUMNS = ("student", "exercise", "request")
 MORE = ("answer",)
 SHEET = ("student", "name", "exercise", "request", "was", "points", "of", "answer")
+IGNORED = ("was", "points", "of")  # columns of requests.csv that are not read
 LONGEST = 4000  # characters of a request or an answer
 
 
@@ -40,6 +41,14 @@ class Request:
     def mark(self) -> str:
         """The SHA-256 of what the student wrote, by which the audit log knows the request."""
         return digest(cell(self.request))  # as a sheet that was written and read again has it
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The requests in a file, and its faulty lines as pairs of a line number and a sentence."""
+
+    requests: tuple[Request, ...]
+    faults: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,13 +107,16 @@ class Requests:
         return tables.table(rows)
 
 
-def read_requests(path: Path) -> list[Request]:
-    """Read the requests at `path`. Raises BadRequests."""
+def read_requests(path: Path) -> Asked:
+    """Read the requests at `path`.
+
+    Raises BadTable if the columns are wrong. Faults in single lines are raised by `settle`, with its own.
+    """
     found: dict[tuple[str, str, str], Request] = {}
     faults = Faults(BadRequests)
-    for number, cells in read_rows(path, COLUMNS, MORE):
+    for number, cells in read_rows(path, COLUMNS, MORE, IGNORED, faults):
         where = f"{path}, line {number}"
-        with faults.line():
+        with faults.line(number):
             if not cells["request"]:
                 raise BadRequests(f"{where}: the request is empty. Write what the student expects, and why.")
             if max(len(cells["request"]), len(cells["answer"])) > LONGEST:
@@ -115,8 +127,7 @@ def read_requests(path: Path) -> list[Request]:
                     f"{where}: this request stands in line {found[key].line} already. Keep one of the two."
                 )
             found[key] = Request(*key, cells["answer"], number)
-    faults.refuse()
-    return [*found.values()]
+    return Asked(tuple(found.values()), tuple(faults.told))
 
 
 def are_all_in(path: Path, requests: Requests) -> bool:
@@ -124,31 +135,33 @@ def are_all_in(path: Path, requests: Requests) -> bool:
     asked = [each.request for each in requests.outcomes]
     have = {tuple(map(cell, (each.student, each.exercise, each.request, each.answer))) for each in asked}
     try:
-        return {(each.student, each.exercise, each.request, each.answer) for each in read_requests(path)} <= have
+        there = read_requests(path)
     except BadTable:
         return False
+    held = {(each.student, each.exercise, each.request, each.answer) for each in there.requests}
+    return not there.faults and held <= have
 
 
 def settle(
-    asked: Sequence[Request], scores: Iterable[Score], log: AuditLog, path: Path, left: Container[str] = frozenset()
+    asked: Asked, scores: Iterable[Score], log: AuditLog, path: Path, left: Container[str] = frozenset()
 ) -> Requests:
     """Compare each request with the current `scores`. Those of students who `left` the class are noted and skipped.
 
-    Raises BadRequests if a line names nobody, or no exercise of the assignment.
+    Raises BadRequests if a line could not be read, or names nobody, or no exercise of the assignment.
     """
     rows = {(cell(score.student), row.id): (score, row) for score in scores for row in score.rows}
     rows |= {(score.student, id): found for (_, id), found in rows.items() for score in [found[0]]}
     seen, answered = _logged(log)
     before = _LastReport(log)
-    made, gone, faults = Requests(), [], Faults(BadRequests)
-    for each in asked:
+    made, gone, faults = Requests(), [], Faults(BadRequests, asked.faults)
+    for each in asked.requests:
         found = rows.get((each.student, each.exercise))
         if found is None and each.student in left:
             gone.append(each.student)
             continue
         if found is None:
             who = f"no student {each.student!r} with an exercise {each.exercise!r}"
-            faults.told.append(f"{path}, line {each.line}: there is {who}. Mind the spelling.")
+            faults.told.append((each.line, f"{path}, line {each.line}: there is {who}. Mind the spelling."))
             continue
         score, row = found
         own = Request(score.student, row.id, each.request, each.answer, each.line)
