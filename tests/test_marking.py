@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import re
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import msgspec
 import pytest
 from project import ROOT
 from test_classroom import Tags, refusal, tfm
@@ -13,7 +15,7 @@ from test_classroom import Tags, refusal, tfm
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Chapter, Criterion, Entry, Manifest
 from tfm_grader.names import digest
-from tfm_grader.records import Bound, Graded, TestRow
+from tfm_grader.records import NOTHING, Bound, Graded, TestRow
 from tfm_grader.reports.class_overview import class_page
 from tfm_grader.reports.student_feedback import student_page
 from tfm_grader.scoring import manual_grades
@@ -110,7 +112,7 @@ def test_a_sheet_keeps_what_was_marked_before_and_asks_for_the_rest():
 def test_no_criterion_earns_more_than_the_manifest_gives_it():
     (row, *_) = lines(Desk.of(BUNDLE, a_class(1), []).sheet())
     require_within([{**row, "points": "1"}], BUNDLE)
-    with pytest.raises(BadMarks, match="gives 1 points at most, not 1,5"):
+    with pytest.raises(BadMarks, match="gives 1 point at most, not 1,5"):
         require_within([{**row, "points": "1,5"}], BUNDLE)
     with pytest.raises(BadMarks, match="has no criterion 'charm'"):
         require_within([{**row, "criterion": "charm"}], BUNDLE)
@@ -210,8 +212,15 @@ def test_a_report_leaves_a_sheet_that_comes_back_and_never_writes_over_marks(tmp
     tfm("report", *words, "--marks", sheet)
     grades = {row["student"]: row for row in lines((course / "report" / "grades.csv").read_text(encoding="utf-8"))}
     assert {name: row["points"] for name, row in grades.items()} == {"anna": "2", "ben": "2", "cho": "0"}
+    saved(elsewhere := tmp_path / "mine.csv", rows)
+    sheet.unlink()
+    said = tfm("report", *words, "--marks", elsewhere)
+    assert "wait for a mark" not in said and not (course / "report" / "marking.html").exists()
+    assert [row["points"] for row in lines(sheet.read_text(encoding="utf-8"))] == ["1"] * 4, (
+        "a mark can be changed here"
+    )
     rows[0]["points"], rows[1]["points"] = "1.5", "0.5"
-    assert "gives 1 points at most" in refusal("report", *words, "--marks", saved(sheet, rows))
+    assert "gives 1 point at most" in refusal("report", *words, "--marks", saved(sheet, rows))
 
 
 # what a student reads
@@ -250,6 +259,33 @@ def test_points_before_and_after_lateness_and_the_waiver_are_told():
     assert "1 of 4 points before lateness, 0.5 after" in page
     assert "Handed in on 1 January 1970 at 00:00 UTC." in page
     assert "all of which are waived" in one({}, late_days={"m": 2.0}, factors={"m": 1.0}, waived={"m": Waiver(9, "")})
+
+
+def test_with_two_chapters_lateness_names_the_chapter_and_what_is_open_counts_with_it():
+    due = datetime(2030, 3, 15, 12, tzinfo=timezone(timedelta(hours=1)))
+    late = {"late_days": {"m": 3.0, "n": 0.0}, "factors": {"m": 0.5, "n": 1.0}, "due": {"m": due, "n": due}}
+    page = one({}, handed_in=due.timestamp(), **late)
+    assert "m: 3 days late: × 0.5." in page and "<p class='soft'>n: " not in page
+    assert "Last handed in on 15 March 2030 at 12:00 UTC+01:00." in page
+    rows = [
+        Row("m.a", "A", "assigned", "ok", 2, 2, "", [], []),
+        Row("n.w", "W", "text", "ok", None, 1, "", [], [], "So.", waits=True, lacks=MARK),
+    ]
+    page = student_page(Score("kim", "Kim", "", rows, **late), "Masks")
+    assert "Not final: 1 point so far, and 1 is still to be decided." in page
+
+
+def test_the_page_about_a_class_lists_who_handed_in_nothing():
+    blank = Row("m.a", "A", "assigned", "ok", None, 2, NOTHING, [], [], lacks=HAND_IN)
+    page = class_page([Score("hal", "Hal", "", [blank])], "Masks")
+    assert "0 of 1 handed in; no total is known yet." in page and "<td>Hal</td><td>a hand-in</td>" in page
+
+
+def test_values_that_differ_are_said_beside_the_question_of_the_class():
+    own = msgspec.structs.replace(WORDS, own_questions={"s000": "### Why?\n\n*5 minutes · ★☆☆☆*\n\nSay *why* 7."})
+    bundle = Bundle(Manifest("Masks", "s", {"m": Chapter([own, PLAIN])}), {})
+    page = Desk.of(bundle, a_class(2), []).page()
+    assert page.count("Values differ between students") == 1 and "minutes" not in page and "Say *why* 7." in page
 
 
 @pytest.mark.parametrize("lacks", [RUN, HAND_IN, MARK])

@@ -372,7 +372,7 @@ def report(
         for name in (HELD, WRITTEN):
             (to / name).unlink(missing_ok=True)
     say(f"{counted(len(made.scores), 'student')}: {to / 'class.html'}, {to / 'grades.csv'}, {to / 'feedback'}.")
-    if sheet and made.desk is not None:
+    if sheet and made.desk is not None and made.desk.waiting:
         waiting = f"{counted(made.desk.waiting, 'answer')} in words {'waits' if made.desk.waiting == 1 else 'wait'}"
         say(f"{waiting} for a mark: {to / 'marking.html'}, or {to / sheet}.")
     for line in [*notes, *renamed]:

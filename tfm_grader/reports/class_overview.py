@@ -20,13 +20,14 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
     handed_in = [score for score in scores if not score.nothing and not score.not_accepted]
     totals = [score.points for score in handed_in if score.points is not None]
     finished = "" if len(totals) == len(handed_in) else f" of the {len(totals)} that are finished"
-    mean = number(round(sum(totals) / len(totals), 2)) if totals else "not known yet"
+    of = number(max((score.of for score in scores), default=0))
+    mean = f"the mean{finished} is {number(round(sum(totals) / len(totals), 2))} of {of} points" if totals else ""
     rows = [row for score in handed_in for row in score.rows]
     mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
-    waiting = sorted((score.name, "; ".join(_waits_for(score))) for score in scores if score.waits)
+    waiting = sorted((score.name, "; ".join(lacks)) for score in scores if (lacks := _waits_for(score)))
     body = [
         f"<h1>{text(assignment)}: the class</h1>",
-        f"<p>{len(handed_in)} of {len(scores)} handed in; the mean{finished} is {mean} of {number(max((score.of for score in scores), default=0))} points.</p>",
+        f"<p>{len(handed_in)} of {len(scores)} handed in; {mean or 'no total is known yet'}.</p>",
         _distribution(totals, max((score.of for score in scores), default=0)),
         _success(handed_in),
         "<h2>The most frequent mistakes that were recognised</h2>",
@@ -42,7 +43,7 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
 
 def _waits_for(score: Score) -> list[str]:
     """List what the blank scores of a student wait for."""
-    return list(dict.fromkeys(f"{row.lacks}{f' ({row.why})' if row.why else ''}" for row in score.rows if row.waits))
+    return list(dict.fromkeys(f"{row.lacks}{f' ({row.why})' if row.why else ''}" for row in score.rows if row.lacks))
 
 
 def _distribution(totals: list[float], of: float) -> str:

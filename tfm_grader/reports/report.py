@@ -174,8 +174,10 @@ class Report:
             for each in self.scores
         }
         made |= archives(shown, self.handed_in)
+        if self.desk is not None and self.desk.lines:
+            made["marking.csv"] = self.desk.sheet()
         if self.desk is not None and self.desk.waiting:
-            made |= {"marking.csv": self.desk.sheet(), "marking.html": self.desk.page()}
+            made["marking.html"] = self.desk.page()
         if self.requests.outcomes:
             made["requests.csv"] = self.requests.sheet()
         for each in self.scores:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from tfm_grader import standalone_page
 from tfm_grader.exports.grades import days as days_told
 from tfm_grader.exports.grades import number
+from tfm_grader.names import counted
 from tfm_grader.scoring.regrade_requests import Outcome
 from tfm_grader.scoring.scores import Row, Score
 from tfm_grader.standalone_page import text
@@ -59,9 +60,10 @@ def _unfinished(score: Score) -> list[str]:
     waiting = [row for row in score.rows if row.waits]
     if not waiting:
         return []
-    known = sum(row.points for row in score.rows if row.points is not None)
-    open_points = number(sum(row.of for row in waiting))
-    return [f"Not final: {number(known)} points so far, and {open_points} are still to be decided."]
+    known = round(sum(score.counted(row) or 0 for row in score.rows), 2)
+    rest = sum(row.of for row in waiting)
+    verb = "is" if rest == 1 else "are"
+    return [f"Not final: {counted(known, 'point')} so far, and {number(rest)} {verb} still to be decided."]
 
 
 def _of_team(score: Score) -> list[str]:
@@ -89,14 +91,16 @@ def _own_due_dates(score: Score) -> list[str]:
 
 
 def _lateness(score: Score) -> list[str]:
-    lines = _own_due_dates(score)
+    lines, several = _own_due_dates(score), len(score.late_days) > 1
     if score.handed_in is not None:
-        when = datetime.fromtimestamp(score.handed_in, UTC)
-        lines.append(f"Handed in on {when.day} {when:%B %Y at %H:%M} UTC.")
+        zone = next((due.tzinfo for due in score.due.values()), UTC)
+        when = datetime.fromtimestamp(score.handed_in, zone)
+        lines.append(f"{'Last handed' if several else 'Handed'} in on {when.day} {when:%B %Y at %H:%M %Z}.")
     for stem, late in score.late_days.items():
         if not late:
             continue
-        told = f"{number(round(late, 1))} {'day' if round(late, 1) == 1 else 'days'} late"
+        told = f"{stem}: " if several else ""
+        told += f"{number(round(late, 1))} {'day' if round(late, 1) == 1 else 'days'} late"
         if (waiver := score.waived.get(stem)) and waiver.due is None:
             part = "all of which" if waiver.days >= late else f"of which {days_told(waiver.days)}"
             told += f", {part} {'is' if waiver.days == 1 and waiver.days < late else 'are'} waived"

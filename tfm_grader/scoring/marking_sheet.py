@@ -14,6 +14,7 @@ from typing import Any
 
 from tfm_grader import standalone_page, tables
 from tfm_grader.assignment.bundle import Bundle
+from tfm_grader.names import counted
 from tfm_grader.scoring.manual_grades import WHOLE, BadMarks
 from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Row, Score
 
@@ -171,7 +172,7 @@ def questions(bundle: Bundle) -> list[Question]:
             EFFORT.sub("", entry.question),
             entry.answer,
             tuple((each.name, each.points) for each in entry.rubric) or ((WHOLE, entry.points),),
-            entry.own_questions,
+            {name: EFFORT.sub("", question) for name, question in entry.own_questions.items()},
         )
         for entry in entries
     ]
@@ -191,7 +192,7 @@ def require_within(given: Iterable[Mapping[str, str]], bundle: Bundle) -> None:
             raise BadMarks(f"{cells['student']}: {id} has no criterion {criterion!r}. It has {names}.")
         if points and float(points.replace(",", ".")) > most[id, criterion]:
             raise BadMarks(
-                f"{cells['student']}: {criterion!r} of {id} gives {most[id, criterion]:g} points at most, not {points}."
+                f"{cells['student']}: {criterion!r} of {id} gives {counted(most[id, criterion], 'point')} at most, not {points}."
             )
 
 
@@ -241,6 +242,8 @@ def _asked(question: Question, count: int) -> list[str]:
         made.append(
             f"<details><summary>A model answer</summary><p class='question'>{standalone_page.text(question.answer)}</p></details>"
         )
+    if question.own:
+        made.append("<p class='soft'>Values differ between students: this is the question as the class has it.</p>")
     return [*made, f"<p class='soft'>{wait}.</p>"]
 
 
