@@ -44,7 +44,7 @@ def with_entry(**entry: object) -> dict:
         (with_late(per_day=float("nan")), "is not JSON"),
         (with_late(free_days=-1), "late.free_days must be a number of days"),
         (with_late(free_days=10**30), "late.free_days must be a number of days"),
-        (with_late(due="tomorrow"), "late.due must be a date as 2026-11-20T23:59.*, not 'tomorrow'"),
+        (with_late(due="tomorrow"), "late.due must be a date with a time, as 2026-11-20T23:59.*, not 'tomorrow'"),
         (with_late(due=20261120), "late.due must be a date"),
         (with_late(perday=0.1), "late has an entry 'perday', .* misspelt"),
         ({**MANIFEST, "late": [0.1]}, "late must be a group"),

@@ -74,7 +74,9 @@ def assign(
         )
     if due:
         _require_time(due)
-    class_ = rosters.read_roster(roster) if roster else None if fresh else rosters.kept(to / "bundle")
+    class_ = rosters.read_roster(roster) if roster else None
+    if class_ is None and not fresh and to.is_dir():
+        class_ = rosters.kept(to / "bundle")
     students = class_.students if class_ else ()
     stems = list(dict.fromkeys(chapters))
     before = Before(to) if fresh else Before.of(to)
