@@ -21,7 +21,7 @@ from tfm_grader.reports.student_feedback import student_page
 from tfm_grader.scoring import manual_grades
 from tfm_grader.scoring.late_waivers import Waiver
 from tfm_grader.scoring.manual_grades import BadMarks
-from tfm_grader.scoring.marking_sheet import Desk, holds_more, require_within
+from tfm_grader.scoring.marking_sheet import KEPT, Desk, holds_more, require_within
 from tfm_grader.scoring.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
 from tfm_grader.tables import DIRECTION
 
@@ -102,6 +102,9 @@ def test_a_sheet_keeps_what_was_marked_before_and_asks_for_the_rest():
     again = {(row["student"], row["exercise"], row["criterion"]): row for row in lines(desk.sheet())}
     assert again["s000", "m.words", "the mechanism"]["points"] == "1"
     assert again["s000", "m.words", "'=a number"]["points"] == "0.5"
+    told = [again["s000", "m.words", name] for name in ("the mechanism", "'=a number")]
+    assert [row["of"] for row in told] == ["1", "0.5"], "what a mark can be is said where it is to be changed"
+    assert [row["answer"] for row in told] == [first[0]["answer"], ""]
     assert again["s001", "m.words", "the mechanism"]["text"] == digest("Another answer by now.")
     assert again["s001", "m.words", "the mechanism"]["answer"] == "Another answer by now."
     assert desk.waiting == 5 and len(again) == 9
@@ -170,6 +173,12 @@ def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
         with page.expect_download() as caught:
             page.locator("#save").click()
         caught.value.save_as(tmp_path / "marking.csv")
+        partly = {**dict.fromkeys(KEPT, ""), "student": "s000", "exercise": "m.words", "criterion": "the mechanism"}
+        path.write_text(Desk.of(BUNDLE, scores, [{**partly, "points": "0.25"}]).page(), encoding="utf-8")
+        page.reload()
+        assert [fields.nth(place).input_value() for place in (0, 1)] == ["0.25", "0.5"], (
+            "what the file says later counts"
+        )
         browser.close()
     assert troubles == []
     most = {(score.student, row.id): row.of for score in scores for row in score.rows}
@@ -216,9 +225,9 @@ def test_a_report_leaves_a_sheet_that_comes_back_and_never_writes_over_marks(tmp
     sheet.unlink()
     said = tfm("report", *words, "--marks", elsewhere)
     assert "wait for a mark" not in said and not (course / "report" / "marking.html").exists()
-    assert [row["points"] for row in lines(sheet.read_text(encoding="utf-8"))] == ["1"] * 4, (
-        "a mark can be changed here"
-    )
+    kept = lines(sheet.read_text(encoding="utf-8"))
+    assert [row["points"] for row in kept] == [row["of"] for row in kept] == ["1"] * 4, "a mark can be changed here"
+    assert [row["answer"] for row in kept] == ["It lags.", "", "It lags far.", ""]
     rows[0]["points"], rows[1]["points"] = "1.5", "0.5"
     assert "gives 1 point at most" in refusal("report", *words, "--marks", saved(sheet, rows))
 
@@ -272,20 +281,40 @@ def test_with_two_chapters_lateness_names_the_chapter_and_what_is_open_counts_wi
         Row("n.w", "W", "text", "ok", None, 1, "", [], [], "So.", waits=True, lacks=MARK),
     ]
     page = student_page(Score("kim", "Kim", "", rows, **late), "Masks")
-    assert "Not final: 1 point so far, and 1 is still to be decided." in page
+    assert "Not final: 1 point so far after lateness (2 before), and 1 is still to be decided." in page
+    assert "– of 3 points" in page and "1 of 1 point<" in student_page(Score("kim", "Kim", "", [done(1)]), "Masks")
 
 
 def test_the_page_about_a_class_lists_who_handed_in_nothing():
     blank = Row("m.a", "A", "assigned", "ok", None, 2, NOTHING, [], [], lacks=HAND_IN)
     page = class_page([Score("hal", "Hal", "", [blank])], "Masks")
     assert "0 of 1 handed in; no total is known yet." in page and "<td>Hal</td><td>a hand-in</td>" in page
+    half = Score("ida", "Ida", "", [done(2), blank], {"m": 0.0, "n": 0.0})
+    assert "<td>Ida</td><td>a hand-in for m</td>" in class_page([half], "Masks"), "several chapters are told apart"
+
+
+def done(points: float) -> Row:
+    return Row("n.a", "A", "assigned", "ok", points, points, "", [], [])
+
+
+def test_the_page_about_a_class_counts_one_as_one():
+    waits = Score("hal", "Hal", "", [waiting(PLAIN, "So.")])
+    page = class_page([Score("kim", "Kim", "", [done(1)])], "Masks")
+    assert "1 of 1 handed in; the mean is 1 of 1 point." in page and "the points of 1 student;" in page
+    page = class_page([Score("kim", "Kim", "", [done(2)]), waits], "Masks")
+    assert "2 of 2 handed in; the mean of the one that is finished is 2 of 2 points." in page
+    page = class_page([*(Score(name, name, "", [done(2)]) for name in ("kim", "lou")), waits], "Masks")
+    assert "3 of 3 handed in; the mean of the 2 that are finished is 2 of 2 points." in page
 
 
 def test_values_that_differ_are_said_beside_the_question_of_the_class():
     own = msgspec.structs.replace(WORDS, own_questions={"s000": "### Why?\n\n*5 minutes · ★☆☆☆*\n\nSay *why* 7."})
     bundle = Bundle(Manifest("Masks", "s", {"m": Chapter([own, PLAIN])}), {})
     page = Desk.of(bundle, a_class(2), []).page()
-    assert page.count("Values differ between students") == 1 and "minutes" not in page and "Say *why* 7." in page
+    assert page.count("Numbers differ between students") == 1 and "minutes" not in page and "Say *why* 7." in page
+    assert page.count("<summary>A model answer to the general version</summary>") == 1
+    page = Desk.of(BUNDLE, a_class(2), []).page()
+    assert "Numbers differ" not in page and "<summary>A model answer</summary>" in page
 
 
 @pytest.mark.parametrize("lacks", [RUN, HAND_IN, MARK])

@@ -499,13 +499,13 @@ def test_a_teams_answer_is_marked_once_and_the_sheet_comes_back(forty, monkeypat
     here = forty[0]
     sheet = next(here.report.glob("marking*.csv"))
     rows = here.table(sheet.name)
-    waiting = {row["student"]: row for row in rows if row["answer"]}
+    waiting = {row["student"]: row for row in rows if not row["points"]}
     assert {name: (row["name"], row["answer"]) for name, row in waiting.items()} == {
         "waiting-two": ("Max, Mia", "'=Mia's."),
         "stale": ("Nan, Ned", "Ned's other words."),
     }
     assert waiting["stale"]["points"] == "", "the old mark was for other words"
-    kept = {(row["student"], row["exercise"], row["points"]) for row in rows if not row["answer"]}
+    kept = {(row["student"], row["exercise"], row["points"]) for row in rows if row["points"]}
     assert ("lou", BAND, "3") in kept and ("marked-own", LATENCY, "1.5") in kept
     page = (here.report / "marking.html").read_text(encoding="utf-8")
     assert page.count("Ned&#x27;s other words.") + page.count("Ned's other words.") == 1 and "Nan, Ned" in page

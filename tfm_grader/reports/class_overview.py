@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfm_grader.exports.grades import frequent, number
+from tfm_grader.names import counted
 from tfm_grader.reports.similarity import Pair
-from tfm_grader.scoring.scores import Score
+from tfm_grader.scoring.scores import HAND_IN, Score
 from tfm_grader.standalone_page import html_table, page, text
 
 WIDTH, BARS = 4.6, 20  # inches, readable on a phone; maximum number of bars
@@ -19,16 +20,21 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
     """Build the class page: the distribution of points, results by exercise, and recognised mistakes."""
     handed_in = [score for score in scores if not score.nothing and not score.not_accepted]
     totals = [score.points for score in handed_in if score.points is not None]
-    finished = "" if len(totals) == len(handed_in) else f" of the {len(totals)} that are finished"
-    of = number(max((score.of for score in scores), default=0))
-    mean = f"the mean{finished} is {number(round(sum(totals) / len(totals), 2))} of {of} points" if totals else ""
+    finished = f" of the {len(totals)} that are finished" if len(totals) > 1 else " of the one that is finished"
+    finished = finished if len(totals) < len(handed_in) else ""
+    of = max((score.of for score in scores), default=0)
+    mean = (
+        f"the mean{finished} is {number(round(sum(totals) / len(totals), 2))} of {counted(of, 'point')}"
+        if totals
+        else ""
+    )
     rows = [row for score in handed_in for row in score.rows]
     mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
     waiting = sorted((score.name, "; ".join(lacks)) for score in scores if (lacks := _waits_for(score)))
     body = [
         f"<h1>{text(assignment)}: the class</h1>",
         f"<p>{len(handed_in)} of {len(scores)} handed in; {mean or 'no total is known yet'}.</p>",
-        _distribution(totals, max((score.of for score in scores), default=0)),
+        _distribution(totals, of),
         _success(handed_in),
         "<h2>The most frequent mistakes that were recognised</h2>",
         html_table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
@@ -43,7 +49,12 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
 
 def _waits_for(score: Score) -> list[str]:
     """List what the blank scores of a student wait for."""
-    return list(dict.fromkeys(f"{row.lacks}{f' ({row.why})' if row.why else ''}" for row in score.rows if row.lacks))
+    several = len(score.late_days) > 1 and not score.nothing
+    made = []
+    for row in score.rows:
+        of = f" for {row.id.partition('.')[0]}" if several and row.lacks == HAND_IN else ""
+        made += [f"{row.lacks}{of}{f' ({row.why})' if row.why else ''}"] if row.lacks else []
+    return list(dict.fromkeys(made))
 
 
 def _distribution(totals: list[float], of: float) -> str:
@@ -59,7 +70,7 @@ def _distribution(totals: list[float], of: float) -> str:
     ax.set(xlabel="points", ylabel="students", title="Points")
     for axis in (ax.xaxis, ax.yaxis):
         axis.get_major_locator().set_params(integer=True)
-    alt = f"A histogram of the points of {len(totals)} students; the tallest of {len(counts)} bars holds {int(max(counts))}."
+    alt = f"A histogram of the points of {counted(len(totals), 'student')}; the tallest of {len(counts)} bars holds {int(max(counts))}."
     return _figure(fig, alt)
 
 

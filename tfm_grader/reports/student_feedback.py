@@ -47,7 +47,7 @@ def student_page(
         asked.setdefault(each.request.exercise, []).append(each)
     body = [
         f"<h1>{text(assignment)}</h1>",
-        f"<p>{text(score.name)} · <span class='points'>{_points(score.points)} of {number(score.of)} points</span></p>",
+        f"<p>{text(score.name)} · <span class='points'>{_points(score.points)} of {counted(score.of, 'point')}</span></p>",
         *(f"<p class='soft'>{text(line)}</p>" for line in [*_unfinished(score), *_of_team(score), *_lateness(score)]),
         *(_card(row, code.get(row.id, []), asked.get(row.id, [])) for row in score.rows),
         *_asking(score),
@@ -60,10 +60,14 @@ def _unfinished(score: Score) -> list[str]:
     waiting = [row for row in score.rows if row.waits]
     if not waiting:
         return []
+    before = round(sum(row.points or 0 for row in score.rows), 2)
     known = round(sum(score.counted(row) or 0 for row in score.rows), 2)
+    told = f"{counted(known, 'point')} so far" + (
+        f" after lateness ({number(before)} before)" if known != before else ""
+    )
     rest = sum(row.of for row in waiting)
     verb = "is" if rest == 1 else "are"
-    return [f"Not final: {counted(known, 'point')} so far, and {number(rest)} {verb} still to be decided."]
+    return [f"Not final: {told}, and {number(rest)} {verb} still to be decided."]
 
 
 def _of_team(score: Score) -> list[str]:
@@ -109,7 +113,7 @@ def _lateness(score: Score) -> list[str]:
         lines.append(f"{told}." if factor == 1 else f"{told}: × {number(factor)}. A day that has begun counts whole.")
     if score.before is not None and score.before != score.points:
         lines.append(
-            f"{number(score.before)} of {number(score.of)} points before lateness, {_points(score.points)} after; "
+            f"{number(score.before)} of {counted(score.of, 'point')} before lateness, {_points(score.points)} after; "
             "each exercise below shows its points before."
         )
     return lines

@@ -8,10 +8,12 @@ const columns = ["student", "exercise", "criterion", "points", "reason", "text",
 function remembered() {
   try { return JSON.parse(localStorage.getItem(key)) || {}; } catch { return {}; }
 }
-function name(input) {
+// What is typed is remembered for a value as the report has it: if the report has another one later, that counts.
+const names = new Map(inputs.map((input) => {
   const line = lines[input.dataset.line];
-  return JSON.stringify([line.student, line.exercise, line.criterion, line.text, input.dataset.column]);
-}
+  const column = input.dataset.column;
+  return [input, JSON.stringify([line.student, line.exercise, line.criterion, line.text, column, line[column] ?? ""])];
+}));
 function cell(value) {
   let text = String(value).replace(/\s+/g, " ").trim();
   if (/^\s*[=+\-@|%]/.test(text) && !/^-?\d+([.,]\d+)?$/.test(text)) text = `'${text}`;
@@ -24,9 +26,9 @@ function count() {
 }
 const known = remembered();
 for (const input of inputs) {
-  if (name(input) in known) input.value = known[name(input)];
+  if (names.get(input) in known) input.value = known[names.get(input)];
   input.addEventListener("input", () => {
-    known[name(input)] = input.value;
+    known[names.get(input)] = input.value;
     try { localStorage.setItem(key, JSON.stringify(known)); } catch { /* the page works without */ }
     count();
   });

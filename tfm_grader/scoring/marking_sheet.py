@@ -1,6 +1,7 @@
 """Make the marking sheet: all written answers that wait for a mark, as a CSV file and as a page.
 
-The sheet also contains every mark given before, so that one file is always complete.
+The sheet also contains every mark given before, with its answer, so that one file is always complete and any mark can
+be changed in it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from tfm_grader.scoring.scores import NEW_MARK, RESCALED, Row, Score
 KEPT = ("student", "exercise", "criterion", "points", "reason", "text", "author", "time")  # the columns of a mark
 COLUMNS = ("student", "name", "exercise", "criterion", "of", "points", "reason", "text", "author", "time", "answer")
 LOOK = "It was not found under its question for sure. Look whether this answers it."
+DIFFERS = (
+    "Numbers differ between students: the question and the model answer here are the general version. "
+    "A student's own question is in the fold above their answer."
+)
 STYLE = """
 main { padding-bottom: 4rem; }
 .marks { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .3rem .8rem; align-items: center; margin-top: .8rem; }
@@ -76,6 +81,8 @@ class Desk:
         """
         made = cls(bundle.manifest.name, questions(bundle))
         rows = {(score.student, row.id): (score, row) for score in scores for row in score.rows}
+        marked_rows = {(score.team, id): row for (_, id), (score, row) in rows.items()}
+        marked_rows |= {key: row for key, (_, row) in rows.items()}
         names = _names([score for score, _ in rows.values()])
         guarded = {tables.cell(name): name for name in names}  # names as escaped in a sheet
         known: dict[tuple[str, str], list[Mapping[str, str]]] = {}
@@ -95,8 +102,7 @@ class Desk:
                         there.add(whose)
                         made.lines += _blank(question, whose, names[whose], score, row, before)
         for key, lines in known.items():
-            name = names.get(key[0], "")
-            made.lines += [SheetLine({**dict.fromkeys(COLUMNS, ""), **cells, "name": name}) for cells in lines]
+            made.lines += _kept(names.get(key[0], ""), marked_rows.get(key), made.questions, lines)
         return made
 
     @property
@@ -107,10 +113,7 @@ class Desk:
     def sheet(self) -> str:
         """Build marking.csv: a line for each criterion of each answer, with points to be filled in."""
         rows: list[list[Any]] = [list(COLUMNS)]
-        for line in self.lines:
-            answer = line.answer
-            words = "" if answer is None else f"({LOOK}) {answer.text}" if answer.unsure else answer.text
-            rows.append([words if name == "answer" else line.cells[name] for name in COLUMNS])
+        rows += [[line.cells[name] for name in COLUMNS] for line in self.lines]
         return tables.table(rows)
 
     def page(self) -> str:
@@ -227,23 +230,41 @@ def _blank(
         known = filled.get(criterion) or filled.get(tables.cell(criterion), {})
         cells = {name: known.get(name, "") for name in COLUMNS}
         cells |= {"student": whose, "name": name, "exercise": row.id, "criterion": criterion}
-        cells |= {"of": f"{most:g}", "text": row.subject}
+        cells |= {"of": f"{most:g}", "text": row.subject, "answer": "" if made else _words(row)}
         made.append(SheetLine(cells, None if made else row, score.student))
     return made
+
+
+def _kept(name: str, row: Row | None, asked: list[Question], lines: list[Mapping[str, str]]) -> list[SheetLine]:
+    """Make the lines for a mark that was given before, with the answer or work `row` that it is for, if it is known."""
+    most = {WHOLE: f"{row.of:g}", "": f"{row.of:g}"} if row else {}
+    for question in asked:
+        if row and question.id == row.id:
+            most |= {tables.cell(criterion): f"{points:g}" for criterion, points in question.criteria}
+    made = []
+    for cells in lines:
+        more = {"name": name, "of": most.get(tables.cell(cells["criterion"]), "")}
+        more["answer"] = _words(row) if row and not made else ""
+        made.append(SheetLine({**dict.fromkeys(COLUMNS, ""), **cells, **more}))
+    return made
+
+
+def _words(row: Row) -> str:
+    """Return a written answer for the sheet, with a warning if it is unclear that it is the answer."""
+    return f"({LOOK}) {row.text}" if row.unsure and row.waits else row.text
 
 
 def _asked(question: Question, count: int) -> list[str]:
     wait = f"{count} {'answer waits' if count == 1 else 'answers wait'}"
     made = [
         f"<h2>{standalone_page.text(question.title)}</h2>",
+        *([f"<p class='soft'>{DIFFERS}</p>"] if question.own else []),
         f"<p class='question'>{standalone_page.text(_plain(question.text))}</p>",
     ]
     if question.answer:
         made.append(
-            f"<details><summary>A model answer</summary><p class='question'>{standalone_page.text(question.answer)}</p></details>"
+            f"<details><summary>A model answer{' to the general version' if question.own else ''}</summary><p class='question'>{standalone_page.text(question.answer)}</p></details>"
         )
-    if question.own:
-        made.append("<p class='soft'>Values differ between students: this is the question as the class has it.</p>")
     return [*made, f"<p class='soft'>{wait}.</p>"]
 
 
