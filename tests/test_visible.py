@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -307,13 +309,15 @@ def test_the_archive_has_the_layout_that_gradescope_gives(archive, course):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory, archive) -> Path:
-    """A folder as /autograder is after setup.sh; its Python borrows this environment's packages."""
+def home(archive) -> Iterator[Path]:
+    """A folder as /autograder is after setup.sh; its Python borrows this environment's packages.
+
+    It lies outside pytest's folders, which each run of pytest closes to other users.
+    """
     if os.geteuid() != 0 or not SYSTEM.is_file():
         pytest.skip("needs root, and a Python that every user may start")
-    made = tmp_path_factory.mktemp("autograder")
-    for path in (made, *made.parents[:-1]):
-        path.chmod(path.stat().st_mode | 0o011)
+    made = Path(tempfile.mkdtemp(prefix="autograder-"))
+    made.chmod(0o711)
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         files.extractall(made / "source")
     subprocess.run([SYSTEM, "-m", "venv", "--without-pip", made / "environment"], check=True)
@@ -323,7 +327,8 @@ def home(tmp_path_factory, archive) -> Path:
     for name in ("tfm_lib", "tfm_book", "tfm_grader"):
         shutil.copytree(ROOT / name, packages / name, ignore=shutil.ignore_patterns("__pycache__", "static"))
     subprocess.run(["chmod", "-R", "go-rwx", made / "source", *packages.glob("tfm_*")], check=True)
-    return made
+    yield made
+    subprocess.run(["rm", "-rf", "--", made], check=True)
 
 
 def handed_in(home: Path, *flags: str, kind: str = ".ipynb", **files: bytes) -> dict:
