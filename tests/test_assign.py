@@ -109,7 +109,7 @@ def test_each_student_of_a_roster_has_a_whole_folder_and_the_disk_one_wheel(tmp_
 def test_an_exercise_that_nobody_has_is_named(tmp_path):
     words = ("assign", "masking", "layers", "--no-verify", "--to", tmp_path / "x", "--exercise", "masking.triangle")
     said = refusal(*words, "--exercise", "layers.layer-norn")
-    assert "masking, layers has no exercise layers.layer-norn. Did you mean layers.layer-norm?" in said
+    assert "There is no exercise layers.layer-norn in masking or layers. Did you mean layers.layer-norm?" in said
     assert not (tmp_path / "x").exists()
 
 

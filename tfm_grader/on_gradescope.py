@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from tfm_grader import visible_checks
 from tfm_grader.assignment.bundle import Bundle, read_bundle
 from tfm_grader.assignment.manifest import Entry
 from tfm_grader.collecting import roster as rosters
+from tfm_grader.collecting.inbox import replace_file
 from tfm_grader.exports.grades import number
 from tfm_grader.judging.pool import Pool
 from tfm_grader.names import fold
@@ -207,21 +207,12 @@ def write_results() -> int:
     try:
         target.unlink(missing_ok=True)
         made = json.dumps(results(home, "--visible" in sys.argv[1:]), ensure_ascii=False, indent=1)
-        _replace(target, made.encode("utf-8", "replace") + b"\n")
+        replace_file(target, made.encode("utf-8", "replace") + b"\n")
     except Exception as error:  # noqa: BLE001 (whatever it is, no result is written)
         kind = "" if isinstance(error, Refusal) else f"{type(error).__name__}: "
         print(f"Not graded. {kind}{error}".encode("ascii", "backslashreplace").decode())
         return 1
     return 0
-
-
-def _replace(target: Path, data: bytes) -> None:
-    """Write `data` to `target` as a whole or not at all."""
-    number, name = tempfile.mkstemp(dir=target.parent)
-    with os.fdopen(number, "wb") as file:
-        file.write(data)
-    Path(name).chmod(0o644)
-    Path(name).replace(target)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ def make(wishes: AssignOptions, before: Before | None = None) -> Assignment:
 
     Raises BadSource, BadBundle, ChangedByHand, and Leak if students would receive secret material.
     """
-    _require_known(wishes)
+    if wishes.only:
+        _require_known(wishes)
     chosen_for = {
         (stem, student): _exercises(wishes, stem, student)
         for stem in wishes.stems
@@ -160,13 +161,13 @@ def _given(parts: Iterable[Handout], stem: str, before: Before | None) -> str:
 
 
 def _require_known(wishes: AssignOptions) -> None:
-    """Refuse exercises that no chapter of the assignment has. Raises BadSource."""
+    """Refuse chosen exercises that no chapter of the assignment has. Raises BadSource."""
     found = [part for stem in wishes.stems for part in _written(wishes, stem, "")]
     known = [exercise.id for part in found for exercise in part]
     if unknown := sorted(wishes.only - set(known)):
         near = sorted({each for name in unknown for each in get_close_matches(name, known, n=1)})
         hint = f"Did you mean {' and '.join(near)}?" if near else f"There are {', '.join(known)}."
-        raise BadSource(f"{', '.join(wishes.stems)} has no exercise {' and no '.join(unknown)}. {hint}")
+        raise BadSource(f"There is no exercise {' and no '.join(unknown)} in {' or '.join(wishes.stems)}. {hint}")
 
 
 def _varying(wishes: AssignOptions, stem: str) -> dict[str, list[Any]]:

@@ -73,7 +73,7 @@ def passed_over(folder: Path, bundle: Bundle) -> list[str]:
     return sorted(
         path.name
         for path in folder.iterdir()
-        if path.suffix.lower() == ".ipynb"
+        if (path.suffix.lower() == ".ipynb" and not path.is_dir())
         or (path.is_symlink() and path.is_dir())
         or (path.name.startswith(".") and any((path / f"{stem}.ipynb").exists() for stem in bundle.stems))
     )

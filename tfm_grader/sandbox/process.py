@@ -20,8 +20,6 @@ from tfm_grader.sandbox.inside.channel import Channel, ChannelError, TimeUp
 from tfm_lib import _extras
 
 PATIENCE = 300  # seconds that a sandbox may take to import torch on a busy machine
-
-
 SETTLING = 3  # seconds for the exit report in a container, where a submission can stop the process that writes it
 
 
