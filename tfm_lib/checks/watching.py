@@ -318,7 +318,10 @@ def _names_used(code: CodeType, own: set[str]) -> Iterator[str]:
     before = None
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"):
-            if before is None or before.argval != "self":
+            loaded = before and before.argval
+            if isinstance(loaded, tuple):  # since Python 3.13 one instruction may load two variables
+                loaded = loaded[-1]
+            if loaded != "self":
                 yield step.argval
         elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval not in own:
             yield step.argval
@@ -334,16 +337,25 @@ def _own_names(answer: Any) -> set[str]:
     }
 
 
-def _codes(answer: Any, seen: set[int] | None = None) -> Iterator[CodeType]:
-    """The code of a function or class, of what it defines inside, and of its helpers in the same notebook."""
+def _codes(answer: Any, home: str | None = None, seen: set[int] | None = None) -> Iterator[CodeType]:
+    """The code of a function or class, of what it defines inside, and of its helpers in the same notebook.
+
+    `home` is the notebook's module. Decorators put functions of other modules into a class and around a function
+    (`dataclass`, `contextmanager`, `torch.no_grad`); what a library wrote is not the answer's.
+    """
+    home = home or getattr(answer, "__module__", None)
     seen = set() if seen is None else seen
+    if id(answer) in seen:
+        return
+    seen.add(id(answer))
     if isinstance(answer, type):
         for member in vars(answer).values():
-            yield from _codes(member, seen)
+            yield from _codes(member, home, seen)
+    if (inner := getattr(answer, "__wrapped__", None)) is not None:
+        yield from _codes(inner, home, seen)
     function = getattr(answer, "__func__", answer)
-    if not isinstance(function, FunctionType) or id(function.__code__) in seen:
+    if not isinstance(function, FunctionType) or function.__globals__.get("__name__") != home:
         return
-    seen.add(id(function.__code__))
     stack = [function.__code__]
     while stack:
         code = stack.pop()
@@ -351,8 +363,8 @@ def _codes(answer: Any, seen: set[int] | None = None) -> Iterator[CodeType]:
         stack += [const for const in code.co_consts if isinstance(const, CodeType)]
         for name in code.co_names:
             helper = function.__globals__.get(name)
-            if getattr(helper, "__module__", None) == function.__module__:
-                yield from _codes(helper, seen)
+            if getattr(helper, "__module__", None) == home:
+                yield from _codes(helper, home, seen)
 
 
 def newer_cell_that_failed(name: str, answer: Any) -> str:
