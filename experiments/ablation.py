@@ -3,7 +3,7 @@
     python -m experiments.ablation      # three minutes on one core
 
 Each class gets one of the parts. The sample of full marks needs a report of it, which is written into the project's file,
-`tests/assignments/ablation/evaluation.md`.
+`tests/grader/assignments/ablation/evaluation.md`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 The task is the playground's: words of 2 to 8 letters, written backwards. Two layers on each side and one head of 64
 numbers make each of the five parts count. The runs and what each of them lacks are written into the project's file,
-`tests/assignments/curves/training.md`, and nowhere else: the library and the book hold no answer.
+`tests/grader/assignments/curves/training.md`, and nowhere else: the library and the book hold no answer.
 """
 
 from __future__ import annotations

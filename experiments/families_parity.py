@@ -1,6 +1,6 @@
 """Compare whole models of other families with Hugging Face's, on the state that it writes: the parity table.
 
-Each model is initialised three times; the largest of the three differences counts. `tests/test_families.py` prints and
+Each model is initialised three times; the largest of the three differences counts. `tests/lib/test_families.py` prints and
 checks the table of the first initialisation.
 """
 
@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from experiments.record import cpu_seconds, record
-from tests.parity.families import BAR, CASES, SEEDS, Row, printed, row
+from tests.lib.parity.families import BAR, CASES, SEEDS, Row, printed, row
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from experiments.record import record
-from tests.parity.comparisons import COMPARISONS, double_precision
+from tests.lib.parity.comparisons import COMPARISONS, double_precision
 
 LIBRARIES = ("transformers", "labml_nn", "subword_nmt")
 BAR = 1e-10  # the largest difference allowed in double precision; 1e-5 if the other library computes in single

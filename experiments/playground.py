@@ -2,7 +2,7 @@
 
     python -m experiments.playground      # an hour on one core; it needs node, and `npm ci` in frontend/
 
-`ran(jobs, folder)` runs `frontend/tests/playground_run.mjs`; `tests/test_playground.py` holds the same code against the library.
+`ran(jobs, folder)` runs `frontend/tests/playground_run.mjs`; `tests/widgets/test_playground.py` holds the same code against the library.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m experiments.playground_library      # a quarter of an hour on one core
 
 The sizes, rate, batches and training words are those of `experiments.playground`; only the first weights are others.
-`tests/test_playground.py` compares each of these machines with the page's, update by update.
+`tests/widgets/test_playground.py` compares each of these machines with the page's, update by update.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     TFM_DATA=… python -m experiments.translator_twin      # a minute; it needs node, and `npm ci` in frontend/
 
-`Twin` runs the page's code in node; `Oracle` gives the library's results for the same sentences. `tests/test_twin.py`
+`Twin` runs the page's code in node; `Oracle` gives the library's results for the same sentences. `tests/widgets/test_twin.py`
 runs both on sentences of our own. The result holds counts and differences, and no sentence of the corpus.
 """
 

@@ -29,6 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "long: left to `make test-all`; a shorter test finds the same faults, or it takes minutes"
     )
+    config.addinivalue_line("markers", "release: proves rather than guards; run by `make release`")
     config.addinivalue_line(
         "markers", "hub: needs root, the extra hub, and configurable-http-proxy; not run unless asked for"
     )
@@ -37,8 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
 # What one worker does in a go. Tests of these files, of a widget's stage and of a module's mutants share a costly
 # fixture, which every other worker would make again.
 TOGETHER = re.compile(
-    r"tests/(?:test_(?:capture|classroom|collect_class|engine|frontend|grades|habits|pages|quick|subwords|twin)"
-    r"|hostile/test_(?:changes|judging|quiet|replies|whole)|browser/test_(?:firefox|jupyterlab|own_sentence|translator))\.py"
+    r"tests/(?:lib/test_(?:graph_capture|engine|subwords)|grader/test_(?:classroom|roster_class|exports|habits)"
+    r"|book/test_pages|widgets/test_(?:frontend|twin)|grader/hostile/test_(?:changes|judging|quiet|replies|whole)"
+    r"|browser/test_(?:firefox|jupyterlab|own_sentence|translator))\.py"
     r"|test_mutations\.py::test_named\w+\[\w+(?=:)|(?<=\[)stage .*(?=\])"
 )
 

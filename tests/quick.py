@@ -1,8 +1,7 @@
-"""What a change concerns, and `make quick`, which tries that much in three minutes.
+"""Select and run the tests that a change concerns, in three minutes: `make quick`.
 
-A change reaches what imports it, near things first, and by the law “one idea, one name” all that bears its stem:
-the chapter, its exercises, its widgets, its mutations. A library that measures which test runs which line was weighed
-and left: it needs a run of everything first, and sees no chapter and no JavaScript.
+A change concerns the tests that import it, directly or through other modules, and every test of its stem: the
+chapter, its exercises, its widgets. `BESIDE` lists tests that no import connects with the files they test.
 """
 
 from __future__ import annotations
@@ -22,12 +21,32 @@ from pathlib import Path
 from project import CHAPTERS, ROOT, imports, shown, tree
 
 SECONDS = 150  # after which no further test begins; the last, and the chapters, may take half a minute
-ALWAYS = ("layout", "gates", "notation", "reading_order")  # of the repository as a whole, seconds
-BY_STEM = ("exercises", "judges_look_at_arguments", "mutations", "frontend", "export", "taught", "widgets", "bad_input")
+ALWAYS = ("book/test_layout.py", "book/test_gates.py", "book/test_notation.py", "book/test_reading_order.py")
+BY_STEM = (  # each with one item, or one part of it, a stem
+    *("checks/test_exercises.py", "checks/test_judges_look_at_arguments.py", "checks/test_slips.py"),
+    *("lib/test_mutations.py", "lib/test_bad_input.py"),
+    *("book/test_notebooks.py", "book/test_taught.py", "widgets/test_frontend.py", "widgets/test_base.py"),
+)
+#: Tests that no import connects with what they test, by the beginning of its path.
+BESIDE = {
+    "frontend/": (
+        "widgets/test_frontend.py",
+        "widgets/test_twin.py",
+        "widgets/test_playground.py",
+        "widgets/test_film.py",
+    ),
+    "models/": ("lib/test_engine.py", "widgets/test_twin.py"),
+    "classroom/": ("grader/test_hub_configuration.py", "grader/test_instructor_guide.py"),
+    "Makefile": ("book/test_installing.py",),
+    "constraints.txt": ("book/test_packaging.py",),
+    "pyproject.toml": ("book/test_packaging.py", "book/test_extras.py"),
+    "experiments/": ("lib/test_recorded.py", "lib/test_experiments.py"),
+}
 HUB = "tfm_lib/cli.py"  # brings everything together, so that what imports it has to do with one thing in a hundred
 OF_A_STEM = re.compile(
-    r"(?:tfm_lib|tfm_lib/checks|tfm_lib/widgets|chapters|tests/banks|tests/samples|tests/habits)/(?P<a>\w+)\.(?:py|md)"
-    r"|frontend/src/(?P<b>\w+)/\w+\.js|frontend/tests/(?P<c>\w+)\.test\.mjs|tests/(?:test|golden|test_widgets)_(?P<d>\w+)\.py"
+    r"(?:tfm_lib|tfm_lib/checks|tfm_lib/widgets|chapters|tests/checks/banks|tests/widgets/samples)/(?P<a>\w+)\.(?:py|md)"
+    r"|frontend/src/(?P<b>\w+)/\w+\.js|frontend/tests/(?P<c>\w+)\.test\.mjs"
+    r"|tests/(?:lib|widgets)/(?:test|golden)_(?P<d>\w+)\.py"
 )
 
 
@@ -45,7 +64,7 @@ class Concerned:
         if file not in self.files or fixtures & {"built_book", "lab"}:
             return False
         parameters = re.search(r"\[(.*)\]", name)
-        if self.files[file] or file not in {f"test_{each}.py" for each in BY_STEM} or not parameters:
+        if self.files[file] or file not in BY_STEM or not parameters:
             return True
         return bool({*re.findall(r"[a-z_]+", parameters[1])} & self.stems)
 
@@ -74,9 +93,12 @@ def concerned(paths: list[str]) -> Concerned:
         if (rank := near.get(f"tests/{name}")) is not None:
             found.files[name] = rank + 1
     if paths:
-        found.files |= {f"test_{name}.py": 0 for name in ALWAYS}
+        found.files |= dict.fromkeys(ALWAYS, 0)
     if found.stems:
-        found.files |= {f"test_{name}.py": 0 for name in BY_STEM}
+        found.files |= dict.fromkeys(BY_STEM, 0)
+    for begin, files in BESIDE.items():
+        if any(path.startswith(begin) for path in paths):
+            found.files |= {name: found.files.get(name, 1) for name in files}
     for path in paths:  # a changed test is tried as a whole
         if path.removeprefix("tests/") in found.files:
             found.files[path.removeprefix("tests/")] = 1
@@ -140,7 +162,7 @@ def main(since: str = "") -> int:
     )
     environment = {
         **os.environ,
-        "TFM_QUICK": json.dumps({"paths": paths, "until": time.time() + SECONDS, "long": False}),
+        "TFM_QUICK": json.dumps({"paths": paths, "until": time.time() + SECONDS}),
     }
     files = [f"tests/{name}" for name in sorted(found.files)]
     options = ["-p", "tests.plugins.quick", "--numprocesses=auto", "--maxprocesses=4", "--dist=load"]
@@ -152,8 +174,7 @@ def main(since: str = "") -> int:
         why = "time was up" if built else "the book is not built here"
         print(f"These chapters were not executed, since {why}: {', '.join(sorted(found.chapters))} (make book).")
     print(
-        "Left to make test: tests of the built pages, in browsers and in JupyterLab, and whatever the changed files reach "
-        "by no import and no name.",
+        "Left to make test: tests of the built pages, in browsers and in JupyterLab.",
         f"({time.monotonic() - began:.0f} s)",
     )
     return code

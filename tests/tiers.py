@@ -2,8 +2,7 @@
 
 A test is long where a shorter one finds the same faults: what all widgets, pages or questions share is asked of one of
 each kind in `make test`, and of the rest in the long tier. So is whatever takes minutes by its nature: a second build
-of the book, JupyterLab, Firefox, a training in processes of its own, a channel that must sleep to be found. How much
-`make test` finds is measured by planted faults (`make power`).
+of the book, JupyterLab, Firefox, a training in processes of its own, a channel that must sleep to be found.
 """
 
 from __future__ import annotations

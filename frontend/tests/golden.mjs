@@ -1,4 +1,4 @@
-/* golden("masking"): the numbers that tfm_lib wrote for that chapter (pytest tests/test_frontend.py writes them). */
+/* golden("masking"): the numbers that tfm_lib wrote for that chapter (pytest tests/widgets/test_frontend.py writes them). */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 

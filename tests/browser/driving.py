@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from playwright.sync_api import Download, Locator, Page
-from samples import MODULES
+from widgets.samples import MODULES
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 PATIENCE = 60_000  # milliseconds until a state is given up that should come at once: the machine may be busy

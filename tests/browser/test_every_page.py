@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 from project import ROOT
-from samples import MODULES
 from tiers import CHAPTERS, SPREAD, params
+from widgets.samples import MODULES
 
 from browser.asked import (
     COLOURS,

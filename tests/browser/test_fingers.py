@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Locator, Page
-from samples import MODULES
 from tiers import SPREAD, every, params
+from widgets.samples import MODULES
 
 from browser.driving import PHONE, Widget, places
 

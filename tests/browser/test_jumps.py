@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from samples import MODULES
 from tiers import SPREAD, params
+from widgets.samples import MODULES
 
 from browser.driving import DESKTOP, PHONE, Widget, places
 

@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl
 import nbformat
 import pytest
 from playwright.sync_api import Page
-from samples import MODULES, importing, sample, sampled
+from widgets.samples import MODULES, importing, sample, sampled
 
 from browser.driving import Widget
 from tfm_book.notebooks.working_copy import lab_settings

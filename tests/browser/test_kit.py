@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from samples import made, sampled
 from tiers import params
+from widgets.samples import made, sampled
 
 from browser.bench import Bench, bench
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from family_folders import LAYERS, SENTENCE, H, folder_of
+from lib.family_folders import LAYERS, SENTENCE, H, folder_of
 from playwright.sync_api import BrowserContext
 from tiers import params
 

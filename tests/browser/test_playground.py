@@ -256,7 +256,7 @@ def test_a_model_of_tfm_train_is_opened_and_writes_what_the_library_writes(stand
         pieces = " ".join(map(library.tokenizer.piece, ids))
         until(partial(lambda text: text in " ".join(said().split()), pieces), 10)
     assert widget.box.locator('[data-control="train"]').inner_text() == "Train"
-    chosen.set_input_files(ROOT / "tests" / "assignments" / "reverse.safetensors")
+    chosen.set_input_files(ROOT / "tests" / "grader" / "assignments" / "reverse.safetensors")
     own.fill("parents")
     until(lambda: "stnerap" in "".join(said().split()) and "5,824 parameters" in widget.readout())
     assert len(widget.cells("head 1")) == 8 * 8, "rows after the end"

@@ -9,10 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from reading import numbers
-from samples import MODULES, made, sample, samples
-from samples.recurrence import drawn_words
 from torch.testing import assert_close
+from widgets.reading import numbers
+from widgets.samples import MODULES, made, sample, samples
+from widgets.samples.recurrence import drawn_words
 
 from browser.bench import Bench, bench
 from browser.driving import Widget
@@ -596,9 +596,9 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
 def test_numbers_in_the_browser_are_those_of_the_library_and_of_the_still(stand: Bench, module: str) -> None:
     """In each state of the widget's Sample: of its still picture, as it opens; of the library, wherever it is moved."""
     stem, name = module.split("/")
-    beside = import_module(f"samples.{stem}") if samples(stem) else None
+    beside = import_module(f"widgets.samples.{stem}") if samples(stem) else None
     compare = globals().get(name) or getattr(beside, name, None)
-    assert compare, f"say in tests/samples/{stem}.py what {module} must show: a function {name}(widget)"
+    assert compare, f"say in tests/widgets/samples/{stem}.py what {module} must show: a function {name}(widget)"
     widgets = [made(module, **state) for state in ({}, *sample(module).states)]
     for widget, shown in zip(widgets, stand.show(*widgets), strict=True):
         still_draws(module, widget, shown)

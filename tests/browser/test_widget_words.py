@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from pseudo import data_of, pseudo, strings, untranslated
-from samples import kind, made, sample, sampled
 from tiers import params
+from widgets.pseudo import data_of, pseudo, strings, untranslated
+from widgets.samples import kind, made, sample, sampled
 
 from browser.bench import Bench, bench, plain_state
 

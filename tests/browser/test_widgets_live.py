@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
-from samples import MODULES
 from tiers import CHAPTERS, SPREAD, params
+from widgets.samples import MODULES
 
 from browser.asked import COLOURS
 from browser.conftest import Visitor

@@ -127,7 +127,7 @@ def built_book() -> Path:
     """The folder of the built pages; a book that does not build fails every test that needs it.
 
     `_build/html`, or that of the folder `TFM_BUILT`, where `make old` and `make new` have built theirs. Where nothing
-    has been built yet, it is built without a network: tests/test_network_cut.py need not build it a second time.
+    has been built yet, it is built without a network: tests/book/test_network_cut.py need not build it a second time.
     """
     from filelock import FileLock
 

@@ -1,4 +1,4 @@
-"""Keeps of the collected tests those that the changed files concern, the nearest first, until time is up."""
+"""Keep, of the collected tests, those that the changed files concern, the nearest first, until time is up."""
 
 from __future__ import annotations
 
@@ -11,53 +11,44 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a plugin is imported before pytest knows the tests' folder
 from quick import concerned
-from rooms import selection
 
 ASKED = json.loads(os.environ["TFM_QUICK"])
-LATE = "no time was left for this test; it is run by "
+LATE = "no time was left for this test; it is run by make test"
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    rank = selection(ASKED["paths"]).rank if ASKED["long"] else near(ASKED["paths"])
-    ranks = {item: rank(item.nodeid, {*getattr(item, "fixturenames", ())}) for item in items}
+    found = concerned(ASKED["paths"])
+
+    def near(item: pytest.Item) -> int | None:
+        """How near a test is to the changed files; None where it is not tried."""
+        file = item.nodeid.removeprefix("tests/").partition("::")[0]
+        return found.files[file] if found.keeps(item.nodeid, {*getattr(item, "fixturenames", ())}) else None
+
+    ranks = {item: near(item) for item in items}
     config.hook.pytest_deselected(items=[item for item in items if ranks[item] is None])
     items[:] = sorted((item for item in items if ranks[item] is not None), key=ranks.get)
-
-
-def near(paths: list[str]):
-    """How near a test is to the changed files; None where it is not tried."""
-    found = concerned(paths)
-
-    def rank(nodeid: str, fixtures: set[str]) -> int | None:
-        file = nodeid.removeprefix("tests/").partition("::")[0]
-        return found.files[file] if found.keeps(nodeid, fixtures) else None
-
-    return rank
 
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log):
     from xdist.scheduler import LoadScheduling
 
-    # In the order given, whereas the whole suite begins with its large groups. Long tests stay in groups all the same:
-    # what their fixtures make takes minutes.
-    return None if ASKED["long"] else LoadScheduling(config, log)
+    return LoadScheduling(config, log)  # in the order given, whereas the whole suite begins with its large groups
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if time.time() > ASKED["until"]:
-        pytest.skip(LATE + ("make test-all" if ASKED["long"] else "make test"))
+        pytest.skip(LATE)
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     late = Counter(report.nodeid.partition("::")[0] for report in skipped if LATE in str(report.longrepr))
     if late:
-        rest = "make test-all" if ASKED["long"] else "make test"
         terminalreporter.write_line(
-            f"Time was up before {late.total()} of the tests that the change concerns; {rest} runs them: "
+            f"Time was up before {late.total()} of the tests that the change concerns; make test runs them: "
             + ", ".join(f"{file} ({count})" for file, count in late.most_common())
         )

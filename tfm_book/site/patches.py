@@ -1,6 +1,6 @@
 """Collect every use that the build makes of internals of other projects, so that no other module touches them.
 
-Each gives its reason and the version that it was written for; `tests/test_patches.py` shows when one can be removed.
+Each gives its reason and the version that it was written for; `tests/book/test_patches.py` shows when one can be removed.
 """
 
 from __future__ import annotations
