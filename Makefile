@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: ready help book site paper test test-all touched power lines quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
+.PHONY: ready help book site paper test rest test-all quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -28,32 +28,25 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
 	@$(WITH_NODE) $(PY) tests/quick.py $(SINCE)
 
-test: ready  ## set up and run the tests, in about a quarter of an hour (options: TESTS="tests/test_masking.py -x")
+test: ready  ## set up and run the tests, in about a quarter of an hour (options: TESTS="tests/lib/test_masking.py -x")
 	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
-test-all: ready  ## run every test, the long ones too
-	@$(WITH_NODE) $(PY) -m pytest $(AT_ONCE) -m "not hub"
+rest: ready  ## run the tests that make test leaves out
+	@$(WITH_NODE) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
 
-touched: ready  # what .ci/run tries after make test: long tests of the rooms that the changes of a day touch
-	@$(WITH_NODE) $(PY) tests/touched.py $(SINCE)
-
-power: ready  # plants each fault of tests/faults in a clone, and tells which of them the tests find
-	@PYTHONPATH=tests:. $(PY) tests/power.py $(POWER)
-
-lines:  # lines and kilobytes of each room (options: SINCE=main~3)
-	@$(PY) tests/lines.py $(SINCE)
+test-all: test rest  ## run every test: make test, then make rest
 
 ready: $(DONE)/dev $(DONE)/lab $(BUNDLES) $(WHEEL) browser firefox sandbox
 
 old: $(BUNDLES) $(WHEEL)  ## with the oldest packages that pyproject.toml allows, in .venv-old: build, and the tests that touch them
-	@mkdir -p .venv-old && $(PY) tests/floors.py > .venv-old/floors.txt
+	@mkdir -p .venv-old && $(PY) tests/book/floors.py > .venv-old/floors.txt
 	@$(MAKE) tried VENV=.venv-old CONSTRAINTS=.venv-old/floors.txt
 
 new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-new
 	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=.venv-new CONSTRAINTS=/dev/null
 
 extras: $(DONE)/dev $(WHEEL)  ## each extra in an empty environment of its own, from the wheel, with its commands run (needs a network)
-	@PYTHONPATH=tests:. $(PY) tests/extras.py $(EXTRAS)
+	@PYTHONPATH=tests:. $(PY) tests/book/extras.py $(EXTRAS)
 
 tests:  # there is a folder of this name
 	@echo "The tests are run by: make test" >&2; exit 2
@@ -76,7 +69,7 @@ bench: book $(DONE)/dev browser sandbox  ## measure page weight, build times, la
 	@$(PY) -m tfm_lib.cli bench
 
 parity: $(DONE)/dev  ## compare layers and models with other libraries' on copied weights (installs them apart)
-	@$(PIP) --no-deps --target $(VENV)/parity -r tests/parity/requirements.txt
+	@$(PIP) --no-deps --target $(VENV)/parity -r tests/lib/parity/requirements.txt
 	@PYTHONPATH="$(VENV)/parity" $(PY) -m experiments.parity
 
 wheel: $(WHEEL)  ## one file with the library and its widgets, in dist/
@@ -139,10 +132,10 @@ firefox: $(DONE)/dev
 	@PYTHONPATH=tests:. $(PY) -m browser.firefox
 
 # All tests but those that no other version of a package can break: the browser's, the sandbox's, and those of our own text.
-APART := $(addprefix --ignore=tests/,browser hostile test_frontend.py test_gates.py test_layout.py test_mutations.py test_network_cut.py)
+APART := $(addprefix --ignore=tests/,browser grader/hostile widgets/test_frontend.py book/test_gates.py book/test_layout.py book/test_network_cut.py)
 tried: $(DONE)/dev
 	@$(PY) -m tfm_lib.cli build --force --out $(VENV)/book
-	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) -m "not hub" $(APART) tests)
+	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) -m "not hub and not release" $(APART) tests)
 
 sandbox: $(DONE)/book
 	@$(PY) -m tfm_grader.sandbox.bubblewrap
