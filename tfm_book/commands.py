@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,13 +43,27 @@ def build(
     from tfm_book.site.build import build as build_book
 
     root, began = find_root(), time.monotonic()
-    code = build_book(root, out and out.resolve(), chapters or [], force)
+    with _sigterm_as_ctrl_c():
+        code = build_book(root, out and out.resolve(), chapters or [], force)
     page = (out or root / "_build") / "html" / "index.html"
     if code == 0:
         console.print(f"The book is built ({time.monotonic() - began:.1f} s): {_relative(page)}", soft_wrap=True)
     else:
         errors.print("[red]The book has faults:[/] see above. Pages without a fault are built.")
     raise typer.Exit(code)
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Within the block, SIGTERM, which `make` passes on when it is told to end, raises KeyboardInterrupt too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def serve(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import re
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
@@ -88,9 +90,11 @@ def run_notebooks(
         return []
     workers = min(workers or cores(), len(jobs), 4)  # each kernel loads torch: memory runs out before cores do
 
-    async def work(folder: Path, nursery: Nursery) -> list[Run]:
+    async def work(folder: Path, nursery: Nursery, stopping: threading.Event) -> list[Run]:
         turn = asyncio.Semaphore(workers)
-        stopping = asyncio.Event()
+        # nbclient would set handlers of its own, which end its kernels and nothing else, and take ours away.
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler = loop.remove_signal_handler = lambda *_: False
 
         async def one(number: int, job: Job) -> Run:
             async with turn:
@@ -99,13 +103,19 @@ def run_notebooks(
             return run
 
         runs = await asyncio.gather(*(one(number, job) for number, job in enumerate(jobs)), return_exceptions=True)
+        if stopping.is_set():
+            raise KeyboardInterrupt
         for run in runs:
             if isinstance(run, BaseException):
-                raise KeyboardInterrupt if stopping.is_set() else run
+                raise run
         return runs
 
-    with tempfile.TemporaryDirectory(prefix="tfm-") as folder, Nursery(kernel_environment(Path(folder))) as nursery:
-        return asyncio.run(work(Path(folder), nursery))
+    with (
+        _noting_signals() as stopping,
+        tempfile.TemporaryDirectory(prefix="tfm-") as folder,
+        Nursery(kernel_environment(Path(folder))) as nursery,
+    ):
+        return asyncio.run(work(Path(folder), nursery, stopping))
 
 
 def kernel_environment(profile: Path) -> dict[str, str]:
@@ -126,7 +136,7 @@ def kernel_environment(profile: Path) -> dict[str, str]:
 
 
 async def _execute(
-    job: Job, watcher: Watcher, nursery: Nursery, socket: Path, timeout: float, stopping: asyncio.Event
+    job: Job, watcher: Watcher, nursery: Nursery, socket: Path, timeout: float, stopping: threading.Event
 ) -> Run:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -167,7 +177,6 @@ async def _execute(
             work = asyncio.ensure_future(client.async_execute(env=nursery.environment, stderr=log))
             try:
                 while not (await asyncio.wait([work], timeout=SLICE))[0]:
-                    _hear_of_interrupts(stopping)
                     if stopping.is_set():
                         raise asyncio.CancelledError
                     if current and (late := spent.too_much(timeout)):
@@ -176,6 +185,9 @@ async def _execute(
             finally:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
+                atexit.unregister(client._cleanup_kernel)  # left there if the kernel was still starting, as it is
+                if client.km is not None and client.km.has_kernel:
+                    await client._async_cleanup_kernel()
     except CellExecutionError as error:
         failure = _failure(job, code, current, _last_lines(error.traceback, f"{error.ename}: {error.evalue}"))
     except TimeoutError as error:
@@ -192,10 +204,19 @@ async def _execute(
     return run
 
 
-def _hear_of_interrupts(stopping: asyncio.Event) -> None:
-    """Let Ctrl-C stop the work. nbclient's own handler, set with each kernel, would go on without the kernels."""
-    with contextlib.suppress(NotImplementedError):  # not available on Windows
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopping.set)
+@contextlib.contextmanager
+def _noting_signals() -> Iterator[threading.Event]:
+    """Within the block, Ctrl-C or SIGTERM only sets the event, so that the kernels are ended before the build is."""
+    stopping = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopping
+        return
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Spent:
