@@ -81,12 +81,25 @@ clean:  ## remove what was built; the environment and your notebooks in work/ st
 
 # --- set-up -------------------------------------------------------------------------------------------------------
 
-$(DONE)/venv:
+NO_PYTHON := Install one (python.org, or your system's packages), or say where it is: make PYTHON=/path/to/python3
+
+# Before anything is set up: a Python that PYTHON names is the one that is used, or the reason why not is told; and the
+# environment of another copy of the book is left alone.
+.PHONY: environment
+# make old and make new take PYTHON for the environment that they make beside this one.
+OF_ANOTHER := $(if $(filter old new,$(MAKECMDGOALS)),PYTHON=)
+environment:
+	@if [ -n "$$PYTHON" ]; then \
+	  version=$$("$$PYTHON" -c 'import sys; print(sys.version.split()[0])' 2>/dev/null); \
+	  if [ -z "$$version" ]; then echo "PYTHON names $$PYTHON, which is not a Python that runs here. $(NO_PYTHON)" >&2; exit 2; fi; \
+	  "$$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "PYTHON names $$PYTHON, which is Python $$version; the book needs version 3.11 or newer. $(NO_PYTHON)" >&2; exit 2; }; fi
+	@[ ! -x $(PY) ] || $(OF_ANOTHER) $(PY) -P tfm_book/installing.py --check
+
+$(DONE)/venv: | environment
 	@python=$$(for name in "$$PYTHON" python3 python3.14 python3.13 python3.12 python3.11; do \
 	  [ -n "$$name" ] && "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done); \
-	if [ -z "$$python" ]; then \
-	  echo "No Python of version 3.11 or newer was found. Install one (python.org, or your system's packages)," \
-	       "or say where it is: make PYTHON=/path/to/python3" >&2; exit 1; fi; \
+	if [ -z "$$python" ]; then echo "No Python of version 3.11 or newer was found. $(NO_PYTHON)" >&2; exit 1; fi; \
 	echo "Environment: $(VENV), with $$("$$python" --version)."; \
 	mkdir -p $(VENV) 2>/dev/null && [ -w $(VENV) ] || { \
 	  echo "The book's folder cannot be written: $(CURDIR). Copy it to a folder of your own, or take back its ownership." >&2; exit 1; }; \

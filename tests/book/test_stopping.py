@@ -29,7 +29,7 @@ def _wait_for(condition) -> None:
 
 @pytest.mark.parametrize(
     "signals",
-    [[TERM, INT], pytest.param([INT], marks=pytest.mark.long)],
+    [[TERM], *(pytest.param(more, marks=pytest.mark.long) for more in ([INT], [TERM, INT]))],
     ids=lambda signals: "-".join(s.name for s in signals),
 )
 def test_a_build_that_is_told_to_end_leaves_no_kernel(endless: Path, tmp_path: Path, signals) -> None:
