@@ -25,7 +25,7 @@ LOADED = ("numpy", "torch", "jaxtyping", "asyncio", "ctypes", "IPython.core.inpu
 
 def main(wire: str, report: str, place: str = "") -> None:
     """Serve one judge until it hangs up, and write to `report` how the submission's process ended."""
-    python = os.listdir("/tmp")  # only folders that lead to a Python below /tmp
+    ways = None if place else confinement.ways_to_python()
     warm_up()
     talk, tell = int(wire), int(report)
     _say(talk, {"ready": True})
@@ -37,7 +37,7 @@ def main(wire: str, report: str, place: str = "") -> None:
     first = os.fork()
     if first == 0:
         os.close(tell)
-        inhabit(limits, talk, None if place else python)
+        inhabit(limits, talk, ways)
     waiting = select.poll()
     waiting.register(talk, select.POLLRDHUP)
     waiting.register(os.pidfd_open(first), select.POLLIN)
@@ -49,17 +49,17 @@ def main(wire: str, report: str, place: str = "") -> None:
     _say(tell, {"exit": os.waitstatus_to_exitcode(status), "cpu": cpu, "own": time.process_time()})
 
 
-def inhabit(limits: confinement.Limits, talk: int, python: list[str] | None) -> None:
+def inhabit(limits: confinement.Limits, talk: int, ways: dict[str, list[str]] | None) -> None:
     """As the first process of the new namespaces, hide files, drop all privileges, and serve.
 
-    In a container there are no new namespaces, and `python` is None.
+    In a container there are no new namespaces, and `ways` is None.
     """
     os.setsid()  # signals to its process group then reach no other process
     try:
         confinement.set_limits(limits)
-        status = confinement.settle_in_container() if python is None else confinement.furnish(limits, python)
+        status = confinement.settle_in_container() if ways is None else confinement.furnish(limits, ways)
         _, status = confinement.close_all_but(talk, status)
-        confinement.lock(status, bounded=python is not None)
+        confinement.lock(status, bounded=ways is not None)
     except Exception as error:  # noqa: BLE001 (whatever it is, nothing of a submission may run now)
         _say(talk, {"trouble": f"{type(error).__name__}: {error}"})
         os._exit(1)

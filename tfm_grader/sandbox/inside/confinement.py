@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import resource
 import signal
+import stat
+from collections.abc import Container
 from typing import Any
 
 from . import seccomp
@@ -20,16 +23,21 @@ from .linux_calls import (
     MS_NOEXEC,
     MS_NOSUID,
     MS_RDONLY,
+    MS_REC,
     MS_REMOUNT,
     PR_SET_DUMPABLE,
     PR_SET_PDEATHSIG,
     drop_capabilities,
     mount,
+    mounts,
     prctl,
+    restrict_mounts,
     unshare,
 )
 
 DEVICES = ("null", "zero", "urandom")
+COVERED = {"/tmp": (), "/dev/shm": (), "/grader": ("inside",), "/etc": ("ld.so.cache",)}  # with what disappears there
+RESTRICTIONS = {"nosuid": MS_NOSUID, "nodev": MS_NODEV, "noexec": MS_NOEXEC}  # by their names in mountinfo
 Limits = dict[str, Any]  # cpu (seconds), memory (MB), processes, disk (MB), open_files
 
 
@@ -53,12 +61,21 @@ def settle_in_container() -> int:
     return os.open("/proc/self/status", os.O_RDONLY)
 
 
-def furnish(limits: Limits, python: list[str]) -> int:
+def ways_to_python() -> dict[str, list[str]]:
+    """List what lies in each of the folders that `furnish` covers and leads to Python.
+
+    To be called before anything is written there.
+    """
+    folders = [folder for folder in COVERED if os.path.isdir(folder)]
+    return {folder: sorted({*os.listdir(folder)} - {*COVERED[folder]}) for folder in folders}
+
+
+def furnish(limits: Limits, ways: dict[str, list[str]]) -> int:
     """As the first process of the new namespaces, forbid further namespaces and hide files. Raises OSError.
 
     What bubblewrap shows stays visible read-only: Python and its packages. /tmp and /dev/shm are new and small, three
-    devices remain, and /proc, /etc and this program's folder are empty. `python` lists the folders of /tmp that lead
-    to Python, if it is there. Returns an open descriptor of this process's status file, which lists its privileges.
+    devices remain, and /proc, /etc and this program's folder are empty, except for `ways` that lead to Python. Returns
+    an open descriptor of this process's status file, which lists its privileges.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     quiet = MS_NOSUID | MS_NODEV
@@ -66,29 +83,70 @@ def furnish(limits: Limits, python: list[str]) -> int:
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("0")
     status = os.open("/proc/self/status", os.O_RDONLY)
-    ways = {name: os.open(f"/tmp/{name}", os.O_PATH) for name in python}
+    held = {folder: [(name, _held(f"{folder}/{name}")) for name in names] for folder, names in ways.items()}
+    devices = [(name, _held(f"/dev/{name}")) for name in DEVICES]
     mount("tmpfs", "/tmp", "tmpfs", quiet, f"size={limits['disk']}m,nr_inodes=4096,mode=0700")
-    for name, number in ways.items():
-        os.mkdir(f"/tmp/{name}")
-        _show(number, f"/tmp/{name}", quiet)
-    devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in DEVICES}
+    _lead("/tmp", held, quiet)
     mount("tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "size=64k,nr_inodes=16,mode=0755")
-    for name, number in devices.items():
-        os.close(os.open(f"/dev/{name}", os.O_CREAT | os.O_WRONLY))
+    for name, number in devices:
         _show(number, f"/dev/{name}", MS_NOSUID | MS_NOEXEC)
     os.mkdir("/dev/shm")
     mount("tmpfs", "/dev/shm", "tmpfs", quiet | MS_NOEXEC, "size=1m,nr_inodes=64,mode=0700")
+    _lead("/dev/shm", held, quiet)
     mount("tmpfs", "/dev", None, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC)
-    for covered in filter(os.path.isdir, ("/grader", "/etc", "/proc")):
-        mount("tmpfs", covered, "tmpfs", quiet | MS_NOEXEC | MS_RDONLY, "size=4k,nr_inodes=2,mode=0755")
+    for covered in filter(os.path.isdir, ("/grader", "/etc")):
+        mount("tmpfs", covered, "tmpfs", quiet | MS_NOEXEC, "size=4k,nr_inodes=64,mode=0755")
+        _lead(covered, held, quiet)
+        mount("tmpfs", covered, None, MS_BIND | MS_REMOUNT | MS_RDONLY | quiet | MS_NOEXEC)
+    mount("tmpfs", "/proc", "tmpfs", quiet | MS_NOEXEC | MS_RDONLY, "size=4k,nr_inodes=2,mode=0755")
     return status
 
 
+def _held(path: str) -> int:
+    return os.open(path, os.O_PATH | os.O_NOFOLLOW)
+
+
+def _lead(folder: str, held: dict[str, list[tuple[str, int]]], flags: int) -> None:
+    """Show in the new `folder` what was held open of the old one."""
+    for name, number in held.get(folder, []):
+        _show(number, f"{folder}/{name}", flags)
+
+
 def _show(number: int, target: str, flags: int) -> None:
-    """Bind-mount the open file `number` read-only at `target`, so that its content and times cannot be changed."""
-    mount(f"/proc/self/fd/{number}", target, None, MS_BIND)
-    mount(f"/proc/self/fd/{number}", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
+    """Show the open file `number` at `target`, read-only, so that its content and times cannot be changed.
+
+    Mounts below it come along, because what they cover must stay covered. A link is made again.
+    """
+    kind = os.fstat(number).st_mode
+    if stat.S_ISLNK(kind):
+        os.symlink(os.readlink("", dir_fd=number), target)
+    else:
+        if stat.S_ISDIR(kind):
+            os.mkdir(target)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_WRONLY))
+        older = mounts().keys()
+        mount(f"/proc/self/fd/{number}", target, None, MS_BIND | MS_REC)
+        _make_read_only(target, MS_RDONLY | flags, older)
     os.close(number)
+
+
+def _make_read_only(target: str, flags: int, older: Container[int]) -> None:
+    """Give `flags`, of which MS_RDONLY is one, to the mount at `target` and to those below it. Raises OSError.
+
+    These are all mounts except the `older` ones, which remain listed where `target` covers them.
+    """
+    try:
+        restrict_mounts(target, flags)
+    except OSError as error:
+        if error.errno not in (errno.ENOSYS, errno.EPERM):  # Linux before 5.12, or a container that knows no such call
+            raise
+        for point, options in [found for number, found in mounts().items() if number not in older]:
+            kept = sum(flag for name, flag in RESTRICTIONS.items() if name in options)  # none may be taken away here
+            mount("none", point, None, MS_BIND | MS_REMOUNT | flags | kept)
+    for number, (point, options) in mounts().items():
+        if number not in older and "ro" not in options:
+            raise PermissionError(errno.EROFS, f"{point} can be written to")
 
 
 def close_all_but(*kept: int) -> list[int]:
