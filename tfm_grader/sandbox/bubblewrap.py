@@ -13,11 +13,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfm_grader.sandbox.inside import seccomp
-from tfm_grader.version import PACKAGES
+from tfm_grader.version import HOME, PACKAGES
 from tfm_lib._packages import apt_install
 from tfm_lib._refusal import Refusal
 
 INSIDE = Path(__file__).parent / "inside"
+SYSTEM_LINKS = ("/bin", "/sbin", "/lib", "/lib64", "/lib32")  # links on most systems, folders on some
+TOO_WIDE = {
+    "/",
+    "/tmp",
+    "/var/tmp",
+    "/dev",
+    "/dev/shm",
+    "/run",
+    "/proc",
+    "/etc",
+    "/home",
+    "/root",
+    os.path.realpath(os.path.expanduser("~")),
+}
 START = "import sys; sys.path.insert(0, {grader!r}); import runpy; sys.argv[1:] = {files!r}; runpy.run_module('inside', run_name='__main__')"
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -62,15 +76,17 @@ def command(wire: int, report: int) -> list[str]:
     for name, value in ENVIRONMENT.items():
         words += ["--setenv", name, value]
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # must precede the bind mounts below
-    for folder in visible_folders():
-        words += ["--ro-bind", folder, folder]
-    for settings in {os.path.join(prefix, "pyvenv.cfg") for prefix in (sys.prefix, sys.exec_prefix)}:
-        words += ["--ro-bind-try", settings, settings]
-    for link in ("/bin", "/sbin", "/lib", "/lib64", "/lib32"):
-        if os.path.islink(link):
-            words += ["--symlink", os.readlink(link), link]
-        elif os.path.isdir(link):
-            words += ["--ro-bind", link, link]
+    shown = visible_folders()
+    if wide := [folder for folder in shown if folder in TOO_WIDE]:
+        raise NoSandbox(
+            f"Packages that submissions need lie directly in {wide[0]}, beside files that submissions must not read. "
+            "Install Python's packages in a folder of their own, such as a virtual environment."
+        )
+    for path in [*shown, *settings_files()]:
+        words += ["--ro-bind", path, path]
+    for folder in SYSTEM_LINKS:
+        if os.path.isdir(folder) and not os.path.islink(folder):
+            words += ["--ro-bind", folder, folder]
     for link, target in links_to_python():
         words += ["--symlink", target, link]
     if os.path.exists("/etc/ld.so.cache"):
@@ -83,23 +99,34 @@ def command(wire: int, report: int) -> list[str]:
 
 
 def visible_folders() -> list[str]:
-    """List the outermost folders of Python, its packages and the system libraries.
+    """List the outermost folders of Python, its packages and the system libraries, without links in their paths.
 
-    A submission can read these folders and no others.
+    A submission can read these folders, `settings_files`, and no others. Paths that lead to them through links work in
+    the sandbox because `links_to_python` makes these links again.
     """
-    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-    paths = {os.path.join(prefix, name) for prefix in prefixes for name in ("bin", "lib", "lib64")}
-    paths |= {
-        "/usr/lib",
-        "/usr/lib64",
-        "/usr/lib32",
-        "/usr/local/lib",
-        sysconfig.get_path("stdlib"),
-        *package_folders(),
-    }
-    paths = {path for path in paths if os.path.isdir(path)}
-    real = {os.path.abspath(path) for path in paths} | {os.path.realpath(path) for path in paths}
+    real = {os.path.realpath(path) for path in _named_folders() if os.path.isdir(path)}
     return sorted(path for path in real if not any(_below(path, other) for other in real))
+
+
+def _named_folders() -> set[str]:
+    """Return the folders that submissions need under the names that Python has for them; some may not exist."""
+    paths = {os.path.join(prefix, name) for prefix in _prefixes() for name in ("bin", "lib", "lib64")}
+    system = {"/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/local/lib"}
+    return {*paths, *system, sysconfig.get_path("stdlib"), *package_folders()}
+
+
+def _prefixes() -> set[str]:
+    return {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+
+
+def settings_files() -> list[str]:
+    """List the files, beside the visible folders, by which the interpreter of a virtual environment finds its packages."""
+    folders, found = visible_folders(), {os.path.realpath(path) for path in _named_settings()}
+    return sorted(path for path in found if not any(_below(path, folder) for folder in folders))
+
+
+def _named_settings() -> set[str]:
+    return {path for prefix in _prefixes() if os.path.isfile(path := os.path.join(prefix, "pyvenv.cfg"))}
 
 
 def package_folders() -> set[str]:
@@ -114,22 +141,37 @@ def package_folders() -> set[str]:
     return found
 
 
-def links_to_python() -> Iterator[tuple[str, str]]:
-    """Yield the links, with targets, that lead to the interpreter through folders that are not visible."""
-    folders, link = visible_folders(), sys.executable
-    while os.path.islink(link):
-        target = os.readlink(link)
-        if not any(Path(link).is_relative_to(folder) for folder in folders):
-            yield link, target
-        link = os.path.join(os.path.dirname(link), target)
+def links_to_python() -> list[tuple[str, str]]:
+    """List the links, with targets, that lead to Python and its packages through folders that are not visible."""
+    named = {*_named_folders(), *_named_settings(), sys.executable, *SYSTEM_LINKS}
+    folders = visible_folders()
+    found = {link: target for path in named if os.path.exists(path) for link, target in links_on(path)}
+    return sorted(item for item in found.items() if not any(_below(item[0], folder) for folder in folders))
+
+
+def links_on(path: str) -> Iterator[tuple[str, str]]:
+    """Yield each link, with its target, that the kernel follows to open `path`. The path of a link contains no link."""
+    reached, ahead = "/", os.path.abspath(path).split("/")
+    while ahead:
+        part = ahead.pop(0)
+        here = os.path.normpath(os.path.join(reached, part))  # no link is in `reached`, so ".." is its parent
+        if os.path.islink(here):
+            target = os.readlink(here)
+            yield here, target
+            ahead = [*target.split("/"), *ahead]
+            reached = "/" if target.startswith("/") else reached
+        else:
+            reached = here
 
 
 def book_folders() -> list[str]:
-    """List where the book's packages are installed; hidden in the sandbox, because they contain answers."""
-    found = {os.path.join(folder, name) for folder in package_folders() for name in PACKAGES}
-    for folder in visible_folders():  # also those of other Python versions
+    """List where the book's packages are among what is visible; hidden in the sandbox, because they contain answers."""
+    found = {os.path.join(folder, name) for folder in {*package_folders(), str(HOME)} for name in PACKAGES}
+    folders = visible_folders()
+    for folder in folders:  # also those of other Python versions
         found |= {str(path) for name in PACKAGES for path in Path(folder).glob(f"python3*/*-packages/{name}")}
-    return sorted(path for path in found if os.path.isdir(path))
+    real = {os.path.realpath(path) for path in found if os.path.isdir(path)}
+    return sorted(path for path in real if any(_below(path, folder) for folder in folders))
 
 
 def require_outside(folders: list[Path]) -> None:

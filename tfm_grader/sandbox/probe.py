@@ -4,12 +4,15 @@ Its source is sent into a sandbox like a student's notebook; it is never importe
 """
 
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
 import socket
 import threading
 import time
+
+OWN = {"/tmp", "/dev/shm"}  # the folders where a submission may write
 
 
 def refusal_of(attempt):
@@ -33,16 +36,12 @@ def look(paths, shown, environment):
         found.append(f"the environment holds {', '.join(extra)}")
     if os.path.isdir("/proc") and os.listdir("/proc"):
         found.append("processes and the machine's state are visible")
-    for folder in ("/", "/usr", "/dev", "/grader", "/grader/inside", "/var", "/etc"):
-        path = f"{folder}/x"
-        if os.path.isdir(folder) and not refusal_of(
-            lambda path=path: os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
-        ):
-            found.append(f"{folder} can be written to")
+    places = {"/usr", "/dev", "/grader", "/grader/inside", "/var", "/etc", *shown, *ways_to(shown)} - OWN
+    found += [f"{place} can be written to" for place in sorted(places) if os.path.exists(place) and writable(place)]
     if ctypes.CDLL(None).unshare(0x10000000) == 0:
         found.append("namespaces can be made")
     found += [f"{name} is possible" for name, attempt in signals().items() if not refusal_of(attempt)]
-    if visible("/tmp", shown) or os.listdir("/dev/shm"):
+    if any(visible(folder, shown) for folder in OWN):
         found.append("files of another submission are there")
     return found
 
@@ -110,11 +109,27 @@ def kernel(name, *args):
 
 
 def visible(path, shown):
-    """Whether there is more at `path` than the way to one of `shown`."""
-    if not os.path.isdir(path):
-        return os.path.exists(path)
+    """Whether there is more at `path` than the way to one of `shown`; `path` may lead there through links."""
+    path = os.path.realpath(path)
+    if path in shown or not os.path.isdir(path):
+        return os.path.lexists(path)
     entries = [os.path.join(path, name) for name in os.listdir(path)]
-    return any(not any(f"{folder}/".startswith(f"{entry}/") for folder in shown) for entry in entries)
+    ways = ways_to(shown)
+    return any(entry not in shown and (entry not in ways or visible(entry, shown)) for entry in entries)
+
+
+def ways_to(paths):
+    """Return the folders that lead to `paths`."""
+    return {path[:place] or "/" for path in paths for place, sign in enumerate(path) if sign == "/"}
+
+
+def writable(path):
+    """Whether what lies at `path` can be changed, or could be if it belonged to this user."""
+    try:
+        os.chmod(path, os.stat(path).st_mode & 0o7777)
+    except OSError as error:
+        return error.errno != errno.EROFS
+    return True
 
 
 def leave_something():

@@ -15,7 +15,14 @@ from msgspec.structs import replace
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.judging.replies import JudgePeer, Stopped
 from tfm_grader.sandbox import container
-from tfm_grader.sandbox.bubblewrap import ENVIRONMENT, NoSandbox, links_to_python, visible_folders
+from tfm_grader.sandbox.bubblewrap import (
+    ENVIRONMENT,
+    NoSandbox,
+    book_folders,
+    links_to_python,
+    settings_files,
+    visible_folders,
+)
 from tfm_grader.sandbox.inside.channel import TimeUp
 from tfm_grader.sandbox.inside.remote_calls import Raised
 from tfm_grader.sandbox.process import Sandbox
@@ -42,7 +49,9 @@ def require_safe(sandbox: Sandbox, private: list[Path], limits: Limits) -> list[
     """
     home = pwd.getpwuid(0).pw_dir if sandbox.in_container else os.path.expanduser("~")
     hidden = [str(path) for path in [*private, PROBE]] + ([home] if home != "/" else [])
-    shown = visible_folders() + [link for link, _ in links_to_python()]
+    if not sandbox.in_container:
+        hidden += book_folders()  # these are there, but empty
+    shown = [*visible_folders(), *settings_files(), *(link for link, _ in links_to_python())]
     roomy = replace(limits, seconds=60)  # a slow machine must not count as a leak
     look: tuple[Any, ...] = ("look", hidden, shown, [*ENVIRONMENT, *HARMLESS])
     if sandbox.in_container:
