@@ -31,8 +31,9 @@ INSTEAD = ("index-url", "no-index")  # pip asks nobody else
 BESIDE = ("extra-index-url", "find-links")  # pip asks these too
 OFF = ("", "0", "f", "false", "n", "no", "off")
 SIZES = {  # by build, measured on Linux: what is downloaded, and what the environment takes on the disk
-    "cpu": "About 0.4 GB is downloaded, and {folder} takes 2.2 GB of the disk.",
-    "default": "On Linux this is the CUDA build: about 3 GB is downloaded, and {folder} takes 5.1 GB of the disk.",
+    "cpu": "About 0.4 GB is downloaded, and {folder} will take 2.2 GB of the disk.",
+    "default": "On Linux it brings CUDA: about 3 GB is downloaded, and {folder} will take 5.1 GB of the disk.",
+    "": "{folder} will take 2.2 GB of the disk with the CPU build, and 5.1 GB with CUDA.",
 }
 EVERY = 10  # seconds between two lines about the progress, where there is no terminal
 CAUSES = (
@@ -97,14 +98,14 @@ def command_line(
     if own := [place for place in INSTEAD if _told(place, environment, settings)]:
         return (
             [*arguments],
-            f"PyTorch: from your own index alone, because pip's {own[0]} is set. If it has no CPU build, CUDA comes too.",
+            f"PyTorch: from your own index alone, because pip's {own[0]} is set.",
         )
     if (beside := [place for place in BESIDE if _told(place, environment, settings)]) and not reachable():
         return (
             [*arguments],
             (
                 f"PyTorch: from the places that pip is set to ({' and '.join(beside)}), because PyTorch's own index of CPU "
-                "builds cannot be reached. If they have no CPU build, CUDA comes too."
+                "builds cannot be reached."
             ),
         )
     return (
@@ -270,7 +271,9 @@ def main(arguments: Sequence[str]) -> int:
     chosen, about_torch = command_line(arguments, sys.platform, os.environ, settings)
     before = _packages()
     if about_torch and "torch" not in before:
-        build = "cpu" if sys.platform != "linux" or CPU_BUILDS in chosen else "default"
+        build = (
+            "cpu" if sys.platform != "linux" or CPU_BUILDS in chosen else "default" if "TORCH=" in about_torch else ""
+        )
         print(about_torch, SIZES[build].format(folder=Path(sys.prefix).name), sep="\n", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
