@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from collections import Counter
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; the tests' tensors are tiny
 
@@ -10,11 +11,13 @@ import pytest
 from hypothesis import Phase, settings
 from jaxtyping import config as jaxtyping_config
 from jaxtyping import install_import_hook
+from own_tree import require_own_tree
 from project import CORE
 
 too_early = [name for name in CORE if f"tfm_lib.{name}" in sys.modules]
 if too_early:
     raise RuntimeError(f"tfm_lib.{too_early[0]} was imported before its shapes could be checked.")
+TREE = pytest.StashKey[str]()
 WITH_SHAPES = [*CORE, *(f"families.{name}" for name in ("parts", "gpt2", "bert", "llama", "marian"))]
 install_import_hook([f"tfm_lib.{name}" for name in WITH_SHAPES], "beartype.beartype")
 
@@ -25,6 +28,8 @@ settings.load_profile("tfm")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    mutated = config.getoption("--hypothesis-profile") == "mutants"  # their library is a copy, and meant to be
+    config.stash[TREE] = "The library is a mutated copy." if mutated else require_own_tree()
     config.addinivalue_line("markers", "network: needs the network; everything else passes with the network cut")
     config.addinivalue_line(
         "markers", "long: left to `make test-all`; a shorter test finds the same faults, or it takes minutes"
@@ -47,9 +52,9 @@ TOGETHER = re.compile(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: many a test waits for a clock, and leaves its core to another."""
+    """Two more than there are cores: many a test waits for a clock or a browser, and leaves its core to another."""
     cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
-    return len(cores) + 1
+    return len(cores) + 2
 
 
 @pytest.hookimpl(optionalhook=True)  # with pytest-xdist, whose own --dist=loadgroup does not group under pytest 9
@@ -57,13 +62,50 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
-        """Large groups first, then single tests to whoever is free."""
+        """Groups and single tests in the order of `turn`, each to whoever is free."""
 
         def _split_scope(self, nodeid: str) -> str:
-            found = TOGETHER.search(nodeid)
-            return found[0] if found else nodeid
+            return group(nodeid)
 
+    config.option.loadscopereorder = False  # not the groups of most tests first
     return Together(config, log)
+
+
+def group(nodeid: str) -> str:
+    found = TOGETHER.search(nodeid)
+    return found[0] if found else nodeid
+
+
+def turn(item: pytest.Item) -> tuple[int, str]:
+    """When a worker begins a test: the book's build first, on which many wait; long groups; browsers; what is short last."""
+    alone, built = group(item.nodeid) == item.nodeid, "built_book" in getattr(item, "fixturenames", ())
+    if "book/test_pages" in item.nodeid:
+        return 0, ""
+    return (1 if not built else 2, group(item.nodeid)) if not alone else (3 if built else 4, "")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):  # all workers put them into the same order
+        items.sort(key=turn)
+    for item in items:
+        if item.nodeid.startswith("tests/browser/"):
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError"]))
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    """Whose tree was tested, the slowest files, and what was tried again after a time-out, in the last lines."""
+    terminalreporter.write_line(config.stash[TREE])
+    seconds: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    if len(seconds) > 10:
+        slowest = ", ".join(f"{name.removeprefix('tests/')} {took:.0f} s" for name, took in seconds.most_common(10))
+        terminalreporter.write_line(f"The ten slowest files, in seconds of a worker: {slowest}")
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.write_line(f"Tried again after a time-out: {report.nodeid}")
 
 
 @pytest.fixture(autouse=True)

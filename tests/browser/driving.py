@@ -31,11 +31,12 @@ UNTIL = """async ([patience, argument]) => {
 
 
 def until(page: Page, condition: str, arg: object = None) -> None:
-    """Wait until a condition, an expression or a function of `arg`, holds.
+    """Wait until a condition, an expression or a function of `arg`, holds. Raises TimeoutError.
 
     Playwright's own wait_for_function evaluates its text again and again, which no page of the book allows.
     """
-    assert page.evaluate(UNTIL.replace("CONDITION", condition), [PATIENCE, arg]), f"it never held: {condition}"
+    if not page.evaluate(UNTIL.replace("CONDITION", condition), [PATIENCE, arg]):
+        raise TimeoutError(f"it never held: {condition}")
 
 
 class Place(NamedTuple):
