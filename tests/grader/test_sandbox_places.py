@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -151,7 +150,7 @@ def make_environment(place: Place, here: Path, elsewhere: Path) -> Path:
         for name in PACKAGES:
             skipped = shutil.ignore_patterns("static", "__pycache__")
             shutil.copytree(ROOT / name, checkout / name, ignore=skipped)
-    paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    paths = [path for path in sys.path if path.endswith("-packages")]
     (packages / "here.pth").write_text("\n".join([str(checkout), *paths]), encoding="utf-8")
     (packages / f"{OWN_MODULE}.py").write_text("VALUE = 42\n", encoding="utf-8")
     for folder in {here, environment, environment.parent, checkout} - {ROOT, packages}:
