@@ -40,9 +40,10 @@ def build(
     import time
 
     from tfm_book.notebooks.contents import find_root
-    from tfm_book.site.build import build as build_book
 
     root, began = find_root(), time.monotonic()
+    from tfm_book.site.build import build as build_book  # may ask for packages, for which there must be a book
+
     with _sigterm_as_ctrl_c():
         code = build_book(root, out and out.resolve(), chapters or [], force)
     page = (out or root / "_build") / "html" / "index.html"
@@ -113,9 +114,10 @@ def paper(
     import time
 
     from tfm_book.notebooks.contents import book_title, find_root, pages, parts
-    from tfm_book.paper import print_book
 
     root, began = find_root(), time.monotonic()
+    from tfm_book.paper import print_book
+
     html, names = root / "_build" / "html", pages(root)
     absent = [name for name in names if not (html / f"{name}.html").is_file()]
     if absent:
@@ -146,9 +148,10 @@ def slides(
 ) -> None:
     """Make slides of the built chapters, with their figures, formulas, questions and live widgets, to show offline."""
     from tfm_book.notebooks.contents import book_title, find_root, pages, pages_named
-    from tfm_book.slides import write_decks
 
     root = find_root()
+    from tfm_book.slides import write_decks
+
     html, wanted = root / "_build" / "html", pages_named(chapters or [], root)
     names = [name for name in pages(root) if (name in wanted if wanted else _has_code(root / f"{name}.md"))]
     if not all((html / f"{name}.html").is_file() for name in names):

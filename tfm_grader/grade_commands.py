@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tfm_grader.reports.report import Report
     from tfm_grader.scoring.scores import Score
 
+READ_FROM = ".read_from"  # in the results: the folder of submissions, as seen from there, since both may be moved
+
 console = Console(highlight=False)
 
 
@@ -116,6 +118,7 @@ def grade(
         if not found:
             raise Refusal(f"{submissions} holds no student's folder. `tfm collect` fills it.")
         _tell_passed_over(grading.passed_over(submissions, loaded))
+        (to / READ_FROM).write_text(os.path.relpath(submissions.resolve(), to.resolve()), encoding="utf-8")
         if again or not write:
             place = anew.beside(to) if again else to
             plan = grading.plan(loaded, found, place, wanted, force or again)
@@ -285,7 +288,7 @@ def report(
     bundle: Annotated[Path, typer.Option(help="The bundle that `tfm assign` made.")],
     to: Annotated[Path | None, typer.Option(help="Where reports go; report/ beside the results if none.")] = None,
     submissions: Annotated[
-        Path | None, typer.Option(help="The collected submissions; beside the results if none.")
+        Path | None, typer.Option(help="The collected submissions; those that `tfm grade` read if none.")
     ] = None,
     marks: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Marks by hand: student (or team),exercise,points,reason.")
@@ -342,7 +345,7 @@ def report(
     to = to or beside / ("pseudonyms" if pseudonyms else "report")
     if to.resolve() == results.resolve():
         raise Refusal(f"{to} holds the results. Name another folder for the report.")
-    submissions = submissions or beside / "submissions"
+    submissions = submissions or _read_from(results) or beside / "submissions"
     _require_beside(to, submissions)
     if pseudonyms:
         require_empty(to, pseudonyms)
@@ -460,6 +463,15 @@ def _without(files: dict[str, str | bytes], name: str) -> dict[str, str | bytes]
 def _require_results(results: Path, there: bool = True) -> None:
     if not (there and results.is_dir()):
         raise Refusal(f"There are no results in {results}. `tfm grade` makes them.")
+
+
+def _read_from(results: Path) -> Path | None:
+    """Return the folder of submissions that `tfm grade` read for these results; None if it is not there any more."""
+    try:
+        folder = (results.resolve() / (results / READ_FROM).read_text(encoding="utf-8")).resolve()
+    except (OSError, ValueError):
+        return None
+    return folder if folder.is_dir() else None
 
 
 def _require_fresh(stale: list[str], as_judged: bool) -> None:

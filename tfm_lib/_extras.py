@@ -42,6 +42,21 @@ def command(extra: str) -> str:
     return f"pip install './tfm_lib-{__version__}-py3-none-any.whl[{extra}]' (in the folder where that file lies)"
 
 
+def overview() -> str:
+    """Return the help of `tfm` where the library is installed without any extra: what to install for which command."""
+    groups: dict[str, list[str]] = {}
+    for name, extra in EXTRA_OF.items():
+        groups.setdefault(extra, []).append(f"tfm {name}")
+    lines = [f"  {', '.join(names)}:\n    {command(extra)}" for extra, names in groups.items()]
+    return "\n".join(
+        [
+            f"tfm {__version__}. Here is the library alone: `import tfm_lib` works, and each command needs more packages.",
+            *lines,
+            "After that, `tfm --help` describes the commands.",
+        ]
+    )
+
+
 def missing(package: str, words: Sequence[str]) -> str:
     """Return the message for `tfm` with `words` when `package` is missing; "" if no extra is known to bring it."""
     name = package.partition(".")[0]

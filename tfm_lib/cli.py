@@ -14,7 +14,10 @@ from tfm_lib._refusal import BuildStopped, Refusal
 try:
     import typer
     from rich.console import Console
-except ModuleNotFoundError as error:  # the library alone: a sentence is all that can be said
+except ModuleNotFoundError as error:  # the library alone, which can only say what to install
+    if sys.argv[1:] in (["--help"], ["--version"]):
+        print(_extras.overview() if sys.argv[1] == "--help" else __version__)
+        sys.exit(0)
     sys.exit(_extras.missing(error.name or "", sys.argv[1:]))
 
 

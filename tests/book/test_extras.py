@@ -16,7 +16,7 @@ from tiers import params
 
 from book.distributions import EXTRAS, not_brought, providers
 from tfm_book.notebooks.export import built_wheel
-from tfm_lib import _extras
+from tfm_lib import __version__, _extras
 
 ABSENT = """\
 import sys
@@ -153,6 +153,24 @@ def test_what_is_missing_is_named_with_a_command_that_installs_it(missed, source
     assert "Traceback" not in done.stderr
     assert f"pip install -c constraints.txt -e '.[{extra}]'" in " ".join(done.stderr.split())
     assert built.is_file(), "the book of the last build is there"
+
+
+def test_without_any_extra_the_help_says_what_to_install_for_which_command(unpacked_wheel, tmp_path):
+    words = ("-m", "tfm_lib.cli")
+    done = python(*words, "--help", missing=not_brought(), library=unpacked_wheel, cwd=tmp_path)
+    assert done.returncode == 0 and not done.stderr
+    assert "the library alone" in done.stdout
+    assert all(f"tfm {name}" in done.stdout for name in _extras.EXTRA_OF)
+    assert all(f"[{extra}]'" in done.stdout for extra in _extras.EXTRA_OF.values())
+    done = python(*words, "--version", missing=not_brought(), library=unpacked_wheel, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"{__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["build", "slides", "paper"])
+def test_where_there_is_no_book_nobody_is_asked_to_install_anything(command, unpacked_wheel, tmp_path):
+    absent = "docutils sphinx jupyter_book myst_nb bs4 yaml playwright pypdf".split()
+    done = python("-m", "tfm_lib.cli", command, missing=absent, library=unpacked_wheel, cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith(f"There is no book in {tmp_path}"), done.stderr
 
 
 def test_an_unpacked_wheel_names_the_wheel(tmp_path):

@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from project import ROOT
 from typer.testing import CliRunner
 
-from tfm_grader import lock
+from tfm_grader import grade_commands, lock
 from tfm_grader.lock import Busy, only_one
 from tfm_lib._refusal import Refusal
 from tfm_lib.cli import app
@@ -86,3 +87,19 @@ def _bundle(folder: Path) -> Path:
     text = '{"format": 1, "name": "Masks", "seed": "spring", "chapters": {"masking": {"exercises": []}}}'
     (folder / "manifest.json").write_text(text, encoding="utf-8")
     return folder
+
+
+def test_a_report_looks_for_the_submissions_where_they_were_graded(tmp_path, monkeypatch):
+    """Whatever the folder is called, and if both have been moved since."""
+    handed_in, results = tmp_path / "course" / "handed in", tmp_path / "course" / "results"
+    (handed_in / "anna").mkdir(parents=True)
+    bundle = _bundle(tmp_path / "bundle")
+    monkeypatch.setattr(grade_commands, "_engine", lambda *_: nullcontext())
+    monkeypatch.setattr(grade_commands, "_judge", lambda *_: None)
+    words = ["grade", handed_in, "--bundle", bundle]
+    CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    (tmp_path / "course").rename(tmp_path / "moved")
+    assert grade_commands._read_from(tmp_path / "moved" / "results") == tmp_path / "moved" / "handed in"
+    (tmp_path / "moved" / "handed in").rename(tmp_path / "gone")
+    assert grade_commands._read_from(tmp_path / "moved" / "results") is None
+    assert not results.exists()

@@ -12,17 +12,21 @@ import sys
 import time
 import warnings
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from project import ROOT
+from rich.console import Console
 from safetensors.torch import load_file
 from tiers import every, params
 from typer.testing import CliRunner
 
 from tfm_lib.cli import app
 from tfm_lib.data import Example, Tokenizer
+from tfm_lib.engine import progress
 from tfm_lib.engine.commands import AT_ONCE, _lines
 from tfm_lib.engine.loss import ROWS, linear_smoothed_loss
 from tfm_lib.engine.presets import PRESETS, Preset
@@ -504,6 +508,22 @@ def test_translate_gives_every_attention(finished: Path, tmp_path: Path):
     cross = torch.tensor(seen["weights"]["cross"])
     assert cross.shape == (1, 2, len(seen["target"]), len(seen["source"]))
     torch.testing.assert_close(cross.sum(-1), torch.ones(cross.shape[:-1]))
+
+
+def test_a_training_whose_output_is_a_file_says_something_early_and_now_and_then(monkeypatch):
+    clock = count(0, 10)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    file = io.StringIO()
+    bar = progress.Bar(Console(file=file))
+    for step in range(1, 9):
+        trainer = SimpleNamespace(options=OPTIONS, progress=SimpleNamespace(step=step, seconds=0.0))
+        bar.updated({"tokens": 60, "loss": torch.tensor(2.5), "lr": 1e-3}, trainer)
+    lines = file.getvalue().splitlines()
+    assert lines[0] == "step 1 · loss 2.500 · training has begun"
+    assert [line.partition(" · ")[0] for line in lines[1:]] == ["step 4", "step 7"]
+    terminal = progress.Bar(Console(file=io.StringIO(), force_terminal=True))
+    terminal.updated({"tokens": 60, "loss": torch.tensor(2.5), "lr": 1e-3}, trainer)
+    assert not terminal.console.file.getvalue(), "the moving line tells it there"
 
 
 SENTENCES = {

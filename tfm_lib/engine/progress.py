@@ -16,8 +16,11 @@ except ModuleNotFoundError as error:
 from tfm_lib.engine.trainer import Trainer
 
 
+EVERY = 30  # seconds between two lines, where there is no terminal
+
+
 class Bar:
-    """Shows loss, learning rate, tokens per second and time left; without a terminal, validations only."""
+    """Shows loss, learning rate, tokens per second and time left; without a terminal, now and then in a line."""
 
     def __init__(self, console: Console):
         self.console = console
@@ -27,6 +30,7 @@ class Bar:
         self.loss: float | None = None
         self._since, self._tokens = time.monotonic(), 0
         self._speed = 0.0
+        self._said: float | None = None  # when the last line was written
         self._began: tuple[float, float] | None = None  # time and share done at the first update seen
 
     def __enter__(self) -> Self:
@@ -44,6 +48,9 @@ class Bar:
         now, options, at = time.monotonic(), trainer.options, trainer.progress
         done = min(1.0, max(at.step / options.steps, at.seconds / options.seconds))
         self._began = self._began or (now, done)
+        if self._said is None and not self.console.is_terminal:
+            self._said = now
+            self.says(f"step {at.step} · loss {record['loss'].item():.3f} · training has begun")
         if now - self._since < 0.5:
             return
         speed = self._tokens / (now - self._since)
@@ -55,6 +62,9 @@ class Bar:
         left = f"{_time((now - began) / (done - share) * (1 - done))} left" if done > share else ""
         text = f"step {at.step} · loss {self.loss:.3f} · lr {record['lr']:.1e} · {self._speed:,.0f} tokens/s · {left}"
         self.progress.update(self.task, completed=done, description=text)
+        if self._said is not None and now - self._said >= EVERY:
+            self._said = now
+            self.says(text)
 
     def validated(self, record: dict[str, Any], better: bool) -> None:
         kept = "best so far, saved" if better else "no better"
