@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
-.PHONY: ready help book site paper test rest test-all quick tests extras old new tried parity serve lab bench wheel clean browser firefox sandbox
+.PHONY: ready help book site paper test rest test-all quick tests extras old new release tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,7 +14,7 @@ PIP := $(PY) -P tfm_book/installing.py -c $(CONSTRAINTS)
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
-# A worker more than there are cores, four at most: each holds torch and a browser. How many, and which tests stay together: tests/conftest.py.
+# Two workers more than there are cores, four at most: each holds torch and a browser. How many, and which tests stay together: tests/conftest.py.
 AT_ONCE := --numprocesses=auto --maxprocesses=4
 LIBRARY := $(shell find tfm_lib tfm_book tfm_grader models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
@@ -42,8 +42,12 @@ old: $(BUNDLES) $(WHEEL)  ## with the oldest packages that pyproject.toml allows
 	@mkdir -p .venv-old && $(PY) tests/book/floors.py > .venv-old/floors.txt
 	@$(MAKE) tried VENV=.venv-old CONSTRAINTS=.venv-old/floors.txt
 
-new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-new
-	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=.venv-new CONSTRAINTS=/dev/null
+NEW := .venv-new
+new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-new (options: NEW=.venv-3.13 PYTHON=python3.13)
+	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=$(NEW) CONSTRAINTS=/dev/null
+
+release: ready  ## run what proves rather than guards, in one to two hours: mutations, other Pythons, other processors
+	@$(WITH_NODE) $(PY) tests/release.py $(RELEASE)
 
 extras: $(DONE)/dev $(WHEEL)  ## each extra in an empty environment of its own, from the wheel, with its commands run (needs a network)
 	@PYTHONPATH=tests:. $(PY) tests/book/extras.py $(EXTRAS)
@@ -148,7 +152,7 @@ firefox: $(DONE)/dev
 APART := $(addprefix --ignore=tests/,browser grader/hostile widgets/test_frontend.py book/test_gates.py book/test_layout.py book/test_network_cut.py)
 tried: $(DONE)/dev
 	@$(PY) -m tfm_lib.cli build --force --out $(VENV)/book
-	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) -m "not hub and not release" $(APART) tests)
+	@TFM_BUILT=$(VENV)/book $(PY) -m pytest $(or $(TESTS),$(AT_ONCE) $(APART) tests)
 
 sandbox: $(DONE)/book
 	@$(PY) -m tfm_grader.sandbox.bubblewrap
