@@ -125,9 +125,7 @@ def test_each_command_has_an_extra():
         assert names("command") <= names(extra), f"`tfm {word}` could not even start with [{extra}]"
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"), [([], "command"), (["--help"], "command"), (["translate", "Hello."], "train"), (["lab"], "lab")]
-)
+@pytest.mark.parametrize(("words", "extra"), [([], "command"), (["translate", "Hello."], "train"), (["lab"], "lab")])
 def test_the_bare_command_says_which_extra_brings_it(words, extra, tmp_path):
     code = f"import sys; sys.modules['typer'] = None; sys.argv = {['tfm', *words]!r}\n"
     code += "from tfm_lib.cli import main\nmain()"

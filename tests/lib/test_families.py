@@ -388,7 +388,11 @@ HOSTILE = {
         config(rope_parameters={"rope_type": "default", "rope_theta": float("inf")}),
         "rope_theta must be",
     ),
-    "no weights": ("gpt2", no_file(WEIGHTS), "There is no model.safetensors in"),
+    "no weights": (
+        "gpt2",
+        no_file(WEIGHTS),
+        "There is no model.safetensors in .*, and no model.safetensors.index.json that names",
+    ),
     "pickled weights": ("gpt2", pickled, "pytorch_model.bin, which is not read here: a pickle can run any program"),
     "a pickle by another name": (
         "gpt2",

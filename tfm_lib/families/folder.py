@@ -202,7 +202,7 @@ def _files(folder: Path) -> Sequence[str]:
             "when it is opened. Where you trust it, transformers converts it: "
             "AutoModel.from_pretrained(folder).save_pretrained(folder) writes safetensors."
         )
-    raise NotSupported(f"There is no {WEIGHTS} in {folder}, nor an {INDEX} that names its parts.")
+    raise NotSupported(f"There is no {WEIGHTS} in {folder}, and no {INDEX} that names its parts.")
 
 
 def _json(folder: Path, name: str, missing: str = "") -> dict[str, Any]:
