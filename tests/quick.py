@@ -58,10 +58,15 @@ class Concerned:
     stems: set[str] = field(default_factory=set)
     chapters: set[str] = field(default_factory=set)
 
-    def keeps(self, nodeid: str, fixtures: set[str]) -> bool:
-        """Whether the test is tried: near, not on the built book, and of a stem where its file is about all of them."""
+    def keeps(self, nodeid: str, fixtures: set[str], long: bool) -> bool:
+        """Whether the test is tried: near, not on the built book, and of a stem where its file is about all of them.
+
+        Long ones are tried only of a changed stem.
+        """
         file, _, name = nodeid.removeprefix("tests/").partition("::")
         if file not in self.files or fixtures & {"built_book", "lab"}:
+            return False
+        if long and not (file in BY_STEM and self.stems):
             return False
         parameters = re.search(r"\[(.*)\]", name)
         if self.files[file] or file not in BY_STEM or not parameters:
@@ -165,7 +170,15 @@ def main(since: str = "") -> int:
         "TFM_QUICK": json.dumps({"paths": paths, "until": time.time() + SECONDS}),
     }
     files = [f"tests/{name}" for name in sorted(found.files)]
-    options = ["-p", "tests.plugins.quick", "--numprocesses=auto", "--maxprocesses=4", "--dist=load"]
+    options = [
+        "-p",
+        "tests.plugins.quick",
+        "-m",
+        "not hub and not release",
+        "--numprocesses=auto",
+        "--maxprocesses=4",
+        "--dist=load",
+    ]
     code = subprocess.call([sys.executable, "-m", "pytest", *options, *files], cwd=ROOT, env=environment)
     built = (ROOT / "_build" / "html" / "index.html").is_file()
     if code == 0 and found.chapters and built and time.monotonic() - began < SECONDS:

@@ -26,7 +26,7 @@ from browser.driving import DESKTOP, PHONE, Widget, places
 from tfm_book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
-#: Those of which `make test` asks axe a second time, in the dark on a phone; of the others the long tier asks it there.
+#: Those that `make test` opens; the long tier opens all.
 FOR_AXE_TWICE = {"search", "chapters/intro", *(f"chapters/{module.split('/')[0]}" for module in SPREAD)}
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -100,9 +100,9 @@ def told(widgets: dict[str, Widget], *questions: Callable[[Widget], list[str]]) 
     return [f"{name}: {each}" for name, widget in widgets.items() for ask in questions for each in ask(widget)]
 
 
-@pytest.mark.parametrize("name", [*PAGES, "search"])
+@pytest.mark.parametrize("name", params([*PAGES, "search"], FOR_AXE_TWICE))
 def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, name: str) -> None:
-    """In the light on a desk; then, in `make test` with the widgets of some pages moved, in the dark on a phone."""
+    """In the light on a desk; then, with the widgets of some pages moved, in the dark on a phone."""
     page = visit(name)
     alive(page, "light")
     page.evaluate(axe)

@@ -77,6 +77,7 @@ def test_a_typed_sentence_is_translated_as_the_library_does(
     assert shown == [pytest.approx(row, abs=1e-4) for row in weights.tolist()]
 
 
+@pytest.mark.long
 def test_greedy_beam_and_chance(visit, built_book: Path, library: Translator) -> None:
     widget = opened(visit, built_book)
     typed(widget, SENTENCE)
@@ -130,6 +131,7 @@ def test_examples_that_fail_are_offered_and_say_how(visit, built_book: Path, lib
         assert widget.box.locator(".tfm-state").inner_text() == f"{RUNS} It fails here: {FAILURES[sentence]}."
 
 
+@pytest.mark.long
 def test_break_it_runs_the_machine_and_unticked_it_is_whole(visit, built_book: Path, library: Translator) -> None:
     widget = opened(visit, built_book)
     fresh, breaking = widget.look(), widget.box.locator('[data-control="breaking"]')
@@ -175,6 +177,7 @@ def test_of_what_is_not_translated_nothing_is_told(visit, built_book: Path) -> N
     assert widget.box.locator('[data-control="written"]').is_visible() and "has probability" in widget.readout()
 
 
+@pytest.mark.long
 def test_a_machine_that_comes_late_does_not_speak_for_an_older_wish(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, "http")
     fresh = widget.look()
@@ -203,6 +206,7 @@ def test_a_part_that_was_lost_is_fetched_again(visit, built_book: Path, bases, l
     assert written(widget) == library.translate(["Nobody knows."])[0]
 
 
+@pytest.mark.long
 def test_a_piece_is_called_the_same_in_the_tree_as_in_the_row(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     typed(widget, "Where is it?")
@@ -228,6 +232,7 @@ def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book:
     )
 
 
+@pytest.mark.long
 def test_a_saved_picture_has_the_bars_and_the_frames_of_the_page(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     svg = ElementTree.fromstring(Path(widget.save("svg").path()).read_text(encoding="utf-8"))
@@ -243,6 +248,7 @@ def test_a_saved_picture_has_the_bars_and_the_frames_of_the_page(visit, built_bo
     assert len({frame.get("stroke") for frame in frames}) > 1, "the chosen word has a frame of its own"
 
 
+@pytest.mark.long
 def test_on_a_phone_no_word_stands_alone_above_what_it_names(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, viewport=PHONE)
     words, choice = (
@@ -289,6 +295,7 @@ def test_a_link_brings_the_sentence_and_what_is_broken(visit, built_book: Path) 
     assert other.look() == left
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", params(["toString", "__proto__", "decoder.9"], ["toString"]))
 def test_a_part_that_it_does_not_have_is_not_off(visit, built_book: Path, part: str) -> None:
     start = opened(visit, built_book)
@@ -297,6 +304,7 @@ def test_a_part_that_it_does_not_have_is_not_off(visit, built_book: Path, part: 
     assert "left out" in widget.look() and widget.model()["off"] == ""
 
 
+@pytest.mark.long
 def test_a_word_tells_what_it_looked_at_and_the_beam_is_a_tree(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     typed(widget, SENTENCE)
@@ -326,6 +334,7 @@ def test_by_finger_on_a_phone_in_the_dark(visit, built_book: Path, library: Tran
     assert findings([widget.page]) == []
 
 
+@pytest.mark.long
 def test_a_model_that_is_not_there_leaves_the_recorded_example(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, "http")
     widget.page.route(
@@ -372,6 +381,7 @@ def test_a_part_that_came_damaged_is_told_and_fetched_again(
     assert written(widget) == library.translate(["Nobody knows."])[0]
 
 
+@pytest.mark.long
 def test_what_differs_is_marked_in_both_and_both_are_shown_whole(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, viewport=PHONE)
     typed(widget, "The old woman who lives next door gave my sister a book about cats.")
@@ -400,6 +410,7 @@ def test_a_text_without_a_blank_is_drawn_in_a_few_thousand_pieces(visit, built_b
     assert widget.readout().startswith("<eos> has probability")
 
 
+@pytest.mark.long
 def test_a_link_of_a_sentence_is_short_and_opens_on_what_it_means(visit, built_book: Path) -> None:
     widget = opened(visit, built_book, "http", viewport=PHONE)
     typed(widget, SENTENCE)

@@ -25,7 +25,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     def near(item: pytest.Item) -> int | None:
         """How near a test is to the changed files; None where it is not tried."""
         file = item.nodeid.removeprefix("tests/").partition("::")[0]
-        return found.files[file] if found.keeps(item.nodeid, {*getattr(item, "fixturenames", ())}) else None
+        fixtures, long = {*getattr(item, "fixturenames", ())}, item.get_closest_marker("long") is not None
+        return found.files[file] if found.keeps(item.nodeid, fixtures, long) else None
 
     ranks = {item: near(item) for item in items}
     config.hook.pytest_deselected(items=[item for item in items if ranks[item] is None])
