@@ -21,7 +21,7 @@ import torch
 
 from tfm_lib.mine.trial import PARTS, trial
 
-PROJECT = Path(__file__).parents[1] / "tests" / "assignments" / "ablation" / "evaluation.md"
+PROJECT = Path(__file__).parents[1] / "tests" / "grader" / "assignments" / "ablation" / "evaluation.md"
 SEEDS, UPDATES = range(5), 300
 MATTERS = 5  # percentage points
 #: What the samples predict, in percentage points.

@@ -31,7 +31,7 @@ from tfm_lib.drawing import recorded
 from tfm_lib.training import train
 from tfm_lib.transformer import Transformer
 
-PROJECT = Path(__file__).parents[1] / "tests" / "assignments" / "curves" / "training.md"
+PROJECT = Path(__file__).parents[1] / "tests" / "grader" / "assignments" / "curves" / "training.md"
 UPDATES, EVERY = 1000, 20
 SETTINGS = {
     "d_model": 64,

@@ -88,9 +88,14 @@ def test_the_curves_say_what_the_solution_reads_from_them():
 
 
 def test_a_run_can_be_repeated():
-    again = curves("scale", 0, updates=40)
-    for signal, values in again.items():
-        assert values == pytest.approx(POOL["scale", 0][signal][:2], rel=0.05, abs=0.01)
+    """To the digit on one processor. Another rounds differently, and without the scale that grows fast: after 40 updates
+    a gradient's length is up to half as large again as in the record, while the mean of the first 20 losses has the same
+    three digits. So this mean is compared with the record, and of the rest the effect.
+    """
+    first, again = (curves("scale", 0, updates=20) for _ in range(2))
+    assert first == again
+    assert first["training loss"] == pytest.approx(POOL["scale", 0]["training loss"][:1], rel=0.01)
+    assert first["largest weight"][0] > max(but_for("scale", "largest weight", 0))
 
 
 def test_right_answers_earn_all_and_none_nothing():
