@@ -61,6 +61,7 @@ def test_a_sitemap_names_every_page():
     ]
 
 
+@pytest.mark.long
 def test_a_page_shows_the_doors_where_the_book_has_a_repository(built_book: Path, toy_book) -> None:
     shipped = (built_book / "chapters/masking.html").read_text(encoding="utf-8")
     assert not any(word in shipped for word in ("Report a mistake", "Suggest an edit", "Colab", 'rel="canonical"'))

@@ -36,6 +36,7 @@ def titles(outline: list) -> list:
     return [titles(each) if isinstance(each, list) else each.title for each in outline]
 
 
+@pytest.mark.long
 def test_its_outline_has_parts_chapters_and_sections(printed) -> None:
     book = PdfReader(printed[0])
     first, inside, pieces, masking, look_up, glossary = titles(book.outline)
@@ -46,6 +47,7 @@ def test_its_outline_has_parts_chapters_and_sections(printed) -> None:
     assert book.metadata.title == "The book" and book.page_mode == "/UseOutlines"
 
 
+@pytest.mark.long
 def test_its_sheets_are_counted_through_and_told(printed) -> None:
     file, told = printed
     book = pdfium.PdfDocument(file)
@@ -56,6 +58,7 @@ def test_its_sheets_are_counted_through_and_told(printed) -> None:
     assert numbers == [str(i) for i in range(1, len(book) + 1)]
 
 
+@pytest.mark.long
 def test_a_link_leads_to_the_sheet_of_what_it_names(printed) -> None:
     file, told = printed
     book, seen = PdfReader(file), pdfium.PdfDocument(file)

@@ -25,7 +25,7 @@ def calm(page: Page) -> None:
     page.wait_for_timeout(1200)
 
 
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("viewport", params([DESKTOP, PHONE], [PHONE], lambda size: f"{size['width']} px"))
 @pytest.mark.parametrize("name", params(TEACHING, [f"chapters/{stem}" for stem in KEPT]))
 def test_an_address_ends_at_its_place(visit, bases, built_book: Path, name: str, viewport: dict) -> None:
     """In the middle of a page on a desk; at its end, where more lies above, on a phone."""

@@ -249,6 +249,7 @@ def assert_told(box: Locator, text: str, verdict: str) -> None:
     assert verdict in told(box) and bool(verdict) == box.locator(".tfm-verdict").is_visible(), text
 
 
+@pytest.mark.long
 def test_a_unit_may_be_written_and_must_be_the_one_that_is_asked_for(visit) -> None:
     page, ask = visit("chapters/multihead"), next(ask for ask in ALL["multihead"] if ask.unit == "MB")
     box, right = box_of(page, "multihead", ask), typed(ask, ask.right)

@@ -73,6 +73,7 @@ def test_it_begins_when_it_is_seen_stops_when_it_is_not_and_begins_only_once(vis
     assert shown(widget) == pytest.approx(left, abs=0.06), "it stays where it was left"
 
 
+@pytest.mark.long
 def test_it_does_not_begin_by_itself_for_who_wants_no_motion_nor_in_its_chapter(visit, film: Widget) -> None:
     middle(film.page)
     film.page.wait_for_timeout(600)
@@ -104,6 +105,7 @@ def test_every_step_has_its_sentence_and_they_are_all_that_print_and_screen_read
     assert visit(HERE[0], scripts=False).locator(".tfm-told").is_visible()
 
 
+@pytest.mark.long
 def test_zooming_in_and_out_keeps_the_place(film: Widget) -> None:
     film.show({"value": 24})
     before = visible(film)
@@ -125,6 +127,7 @@ def test_a_cell_leads_to_its_dot_product(film: Widget) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_masked_pair_gets_its_weight_from_the_mask(film: Widget) -> None:
     film.show({"value": 66, "depth": 2, "pick": "own.2.4"})
     assert re.search(
@@ -132,6 +135,7 @@ def test_a_masked_pair_gets_its_weight_from_the_mask(film: Widget) -> None:
     )
 
 
+@pytest.mark.long
 def test_taking_the_positions_away_plays_the_last_scene_to_its_end(film: Widget) -> None:
     film.box.locator('[data-control="value speed"]').click(click_count=2)  # 4×
     film.box.locator('[data-control="remove"]').click()
@@ -143,6 +147,7 @@ def test_taking_the_positions_away_plays_the_last_scene_to_its_end(film: Widget)
     assert written.count() == 2
 
 
+@pytest.mark.long
 def test_swapping_the_animals_swaps_the_sentence(film: Widget) -> None:
     film.show({"value": 13, "swapped": True})
     words = [text for text in film.box.locator(".tfm-film text").all_text_contents() if text in ("cat", "dog")]

@@ -219,6 +219,7 @@ def test_a_link_brings_the_sentence(visit, built_book: Path, module: str) -> Non
     assert other.look() == opened(visit, built_book, module).look()
 
 
+@pytest.mark.long
 @EACH
 def test_what_lies_outside_its_world_gets_a_sentence(visit, built_book: Path, module: str) -> None:
     widget = opened(visit, built_book, module)
@@ -233,6 +234,7 @@ def test_what_lies_outside_its_world_gets_a_sentence(visit, built_book: Path, mo
     assert widget.readout() == fresh
 
 
+@pytest.mark.long
 @EACH
 def test_a_machine_that_does_not_come_leaves_the_recorded_example(visit, built_book: Path, module: str) -> None:
     widget = opened(visit, built_book, module, "http")

@@ -113,6 +113,7 @@ def test_the_tab_key_meets_one_button_that_copies(visit, built_book: Path) -> No
     until(page, "['Copied', 'Selected'].includes(document.activeElement.textContent)")
 
 
+@pytest.mark.long
 def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: Path) -> None:
     (widget, *_) = opened(visit, built_book, "training/label_smoothing")
     least = widget.box.locator('[data-stage] circle.tfm-dot[style*="two"]')
@@ -130,6 +131,7 @@ def test_label_smoothing_keeps_its_answer_until_it_is_found(visit, built_book: P
         assert curve["width"] > 0.5 * plane["width"], f"with {vocabulary} words most of the curve is off the chart"
 
 
+@pytest.mark.long
 def test_no_widget_opens_on_its_answer(visit, built_book: Path) -> None:
     (follow, *_) = opened(visit, built_book, "transformer/follow_token")
     state = follow.model()

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page
+from tiers import params
 
 from benchmarks import rhythm
 from browser.conftest import settled
@@ -56,6 +57,7 @@ def test_what_was_read_is_marked_kept_and_forgotten(visit) -> None:
     assert landing.evaluate("localStorage.getItem('tfm-read')") is None
 
 
+@pytest.mark.long
 def test_a_chapter_that_is_only_passed_is_not_read(visit) -> None:
     page = fresh(visit("chapters/masking"))
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -141,6 +143,7 @@ TAKE = """(named) => {  // leaves what the route takes: to the end of the first 
 }"""
 
 
+@pytest.mark.long
 def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
     stem, minutes = "attention", []
     for number in range(1, 7):
@@ -167,7 +170,7 @@ def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
         ("a[href*='bibliography.html#']", "p"),
     ],
 )
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("viewport", params([DESKTOP, PHONE], [PHONE], lambda size: f"{size['width']} px"))
 def test_a_link_to_a_formula_a_figure_or_a_source_has_a_card(visit, leads_to: str, holds: str, viewport: dict) -> None:
     page = visit("chapters/self_attention", viewport=viewport)
     card, shown = page.get_by_role("tooltip"), 0

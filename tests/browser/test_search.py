@@ -59,6 +59,7 @@ def test_a_sign_of_a_formula_is_found(visit, bases, sign: str) -> None:
     assert all(sign in f"{title}{excerpt}".lower() for title, _, excerpt in hits(asked(visit, bases, sign)))
 
 
+@pytest.mark.long
 def test_a_misconception_is_found_by_its_title_and_has_an_address(visit, bases) -> None:
     for words in ("approximation", "flash attention"):
         page = asked(visit, bases, words)

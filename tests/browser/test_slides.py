@@ -53,6 +53,7 @@ def test_the_keys_go_through_a_deck_without_a_network(visit, folder: str) -> Non
     assert page.locator(".deck-live").inner_text() == f"slide 1 of {count}"
 
 
+@pytest.mark.long
 def test_a_widget_keeps_its_clicks_and_keys(visit, folder: str) -> None:
     page = visit.blank(folder, viewport=PROJECTOR)
     page.goto(f"{folder}masking.html#2")
@@ -70,6 +71,7 @@ def test_a_widget_keeps_its_clicks_and_keys(visit, folder: str) -> None:
     assert not page.locator(".deck-place").inner_text().startswith("2 of")
 
 
+@pytest.mark.long
 def test_overview_notes_and_a_phone(visit, folder: str) -> None:
     page = visit.blank(folder, viewport=PROJECTOR)
     page.goto(f"{folder}masking.html#5")

@@ -245,6 +245,7 @@ def test_gradescope(here):
     assert nothing["output"] == "Not finished. nothing handed in"
 
 
+@pytest.mark.long
 def test_nbgrader(here, tmp_path):
     from nbgrader.api import Gradebook
 

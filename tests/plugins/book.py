@@ -134,6 +134,9 @@ def built_book() -> Path:
     out = ROOT / os.environ.get("TFM_BUILT", "_build")
     out.mkdir(exist_ok=True)
     with FileLock(out / ".tests.lock"):  # the workers of one session share one build
+        done = out / ".tests-built"
+        if done.is_file() and done.read_text(encoding="utf-8") == this_run():
+            return out / "html"
         command = [sys.executable, "-m", "tfm_lib.cli", "build", "--out", str(out)]
         cut = not (out / "html").exists() and without_network()
         if cut:
@@ -141,6 +144,8 @@ def built_book() -> Path:
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if cut and run.returncode == 0:
             (out / FROM_NOTHING).write_text(f"{this_run()}\n{run.stderr}", encoding="utf-8")
+        if run.returncode == 0:
+            done.write_text(this_run(), encoding="utf-8")
     if run.returncode != 0:
         pytest.fail(f"the book does not build:\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}", pytrace=False)
     return out / "html"
