@@ -156,6 +156,7 @@ def test_what_no_page_depends_on_is_read_by_sphinx_neither() -> None:
 # --- the build on a tiny book --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_build_executes_what_an_edit_concerns(toy_book) -> None:
     assert toy_book.build() == 0
     assert toy_book.executed() == ["one", "two"]
@@ -220,6 +221,7 @@ def test_a_failing_cell_is_named_and_the_other_pages_are_built(toy_book, capfd: 
     assert toy_book.executed() == ["bad"]
 
 
+@pytest.mark.long
 def test_a_page_with_a_fault_fails_each_build_until_it_is_mended(toy_book, capfd: pytest.CaptureFixture[str]) -> None:
     toy_book.edit("chapters/two.md", "Some prose", "See {ref}`nowhere`")
     assert toy_book.build() == 1
@@ -278,6 +280,7 @@ def test_two_notebooks_run_at_once_in_kernels_of_their_own(tmp_path: Path) -> No
     assert _printed(runs[1]) == "False\n"
 
 
+@pytest.mark.long
 def test_executions_are_seeded_and_bind_no_name(tmp_path: Path) -> None:
     draw = (
         "import random, numpy, torch\nprint(random.random(), numpy.random.rand(), torch.rand(1).item(), hash('word'))"
@@ -288,6 +291,7 @@ def test_executions_are_seeded_and_bind_no_name(tmp_path: Path) -> None:
     assert forgot.failure is not None and "NameError" in forgot.failure.message
 
 
+@pytest.mark.long
 def test_a_cell_that_hangs_is_stopped_and_named(tmp_path: Path) -> None:
     (run,) = runner.run_notebooks(
         [_job("slow", tmp_path, "1", "import time; time.sleep(60)")], runner.Lines(1), timeout=1
@@ -296,6 +300,7 @@ def test_a_cell_that_hangs_is_stopped_and_named(tmp_path: Path) -> None:
     assert "still running after 5 seconds" in run.failure.message and "run the command again" in run.failure.message
 
 
+@pytest.mark.long
 def test_what_a_cell_may_take_is_time_of_the_processor(tmp_path: Path, monkeypatch) -> None:
     """A machine at work for others makes each cell slow; none fails for that."""
     monkeypatch.setattr(runner, "PATIENCE", 60)  # this machine may be at work for others as well
@@ -393,6 +398,7 @@ def test_a_lost_wake_up_costs_a_quarter_of_a_second_and_not_the_timeout() -> Non
     assert PatientClient().iopub_channel_class is PatientClient().shell_channel_class is PatientChannel
 
 
+@pytest.mark.long
 def test_kernels_are_heard_by_patient_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tfm_book.site import polling_client
 

@@ -78,6 +78,7 @@ def test_a_selected_line_brings_the_signature_of_its_method() -> None:
     assert "self, x: int, *" in excerpt(whole, ["def f", "return z"])
 
 
+@pytest.mark.long
 def test_a_page_shows_the_excerpt_and_folds_the_whole(toy_book, capfd: pytest.CaptureFixture[str]) -> None:
     (toy_book.root / "toylib" / "steps.py").write_text(f'"""Steps."""\n\n\n{WHOLE}\n')
     toy_book.edit("_config.yml", "[tfm_book.site.cache]", "[tfm_book.site.cache, tfm_book.site.extension]")

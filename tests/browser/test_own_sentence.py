@@ -176,7 +176,7 @@ EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))
     "module_at",
     params(
         [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")],
-        [("decoding/sampling", "file"), ("multihead/heads", "file")],
+        [("decoding/sampling", "file")],
         "-".join,
     ),
 )

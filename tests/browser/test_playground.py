@@ -74,6 +74,7 @@ def test_the_page_learns_what_node_learned_stops_at_once_and_goes_on(stand: Benc
     assert widget.look() == before, "a run goes on after Reset"
 
 
+@pytest.mark.long
 def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench):
     (widget,) = stand.show(Playground(positions="none", updates=400, step=400))
     said = widget.box.locator("[data-stage]").inner_text
@@ -175,6 +176,7 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     ]
 
 
+@pytest.mark.long
 def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
     (widget,) = stand.show(Playground(more=True))
     before = widget.look()
@@ -204,6 +206,7 @@ def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
     until(lambda: widget.look() == before)
 
 
+@pytest.mark.long
 def test_numbers_and_dates_are_learned_and_asked_in_words_of_ones_own(stand: Bench):
     (widget,) = stand.show(Playground(task="dates", updates=300, step=300))
     said = widget.box.locator("[data-stage]").inner_text

@@ -55,7 +55,7 @@ def step_into(box: Locator) -> None:
     "name_at",
     params(
         [*((name, "http") for name in WITH_PREDICTIONS), (WITH_PREDICTIONS[0], "file")],
-        [("chapters/attention", "http"), (WITH_PREDICTIONS[0], "file")],
+        [("chapters/attention", "http")],
         "-".join,
     ),
 )

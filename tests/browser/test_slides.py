@@ -24,6 +24,7 @@ def folder(built_book: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return to.as_uri() + "/"
 
 
+@pytest.mark.long
 def test_the_keys_go_through_a_deck_without_a_network(visit, folder: str) -> None:
     page = visit.blank(folder, viewport=PROJECTOR)
     page.goto(f"{folder}masking.html")

@@ -24,8 +24,7 @@ FAILED = "This widget did not start in your browser."
 # kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of all that each
 # control changes what is seen.
 STAGES = [*((module, "http") for module in MODULES), ("masking/mask_editor", "file")]
-KEPT = [(module, "http") for module in ("alignment/alignment", "data/merge_steps", "layers/layer_norm")]
-KEPT += [("training/training_replay", "http"), ("masking/mask_editor", "file")]
+KEPT = [("alignment/alignment", "http"), ("training/training_replay", "http"), ("masking/mask_editor", "file")]
 
 
 class Stage(NamedTuple):
@@ -132,9 +131,7 @@ def test_what_is_no_state_changes_nothing(stage: Stage) -> None:
     assert widget.look() == stage.fresh(place)
 
 
-@pytest.mark.parametrize(
-    "module", params(MODULES, ("decoding/translator", "masking/mask_editor", "training/training_replay"))
-)
+@pytest.mark.parametrize("module", params(MODULES, ("masking/mask_editor", "training/training_replay")))
 def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, built_book: Path, module: str) -> None:
     place = places(built_book, module)[0]
     widget = Widget(visit(place.page), place.index)

@@ -196,6 +196,7 @@ def course(tmp_path_factory):
     return here
 
 
+@pytest.mark.long
 def test_students_get_no_hidden_test_and_no_repair(course):
     notebook = (course / "student" / "training.ipynb").read_text(encoding="utf-8")
     assert nbformat.reads(notebook, 4).cells and "{{" not in notebook

@@ -88,6 +88,7 @@ def test_the_function_and_the_weights_earn_what_they_deserve(points):
     assert points()[0] == {FUNCTION: 0, TRAINED: 0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "earned", "says"),
     [
@@ -106,6 +107,7 @@ def test_half_a_machine_earns_half(points, code, earned, says):
     assert found[FUNCTION] == earned and says in said, (found, said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "earned"), [(0.1, 5), (0.3, 1)])
 def test_a_machine_that_knows_less_earns_less(points, size, earned):
     found, said = points("", noisy(size))

@@ -184,6 +184,7 @@ def hidden_words(course: Path) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_the_check_in_the_notebook_answers(course, monkeypatch):
     monkeypatch.setitem(_exercises, ID, None)  # so that its exercise is gone again after the test
     code = [
@@ -209,9 +210,11 @@ def test_the_check_in_the_notebook_answers(course, monkeypatch):
     ("machine", "points", "says"),
     [
         (lambda: shaken(NEARLY), 4, "and 99 % are needed. The shortest word that it misses has"),
-        (lambda: shaken(SOMEWHAT), 2, "and 90 % are needed"),
+        pytest.param(lambda: shaken(SOMEWHAT), 2, "and 90 % are needed", marks=pytest.mark.long),
         (untrained, 1, "That is hardly any: has it seen enough different words"),
-        (lambda: made_of(letters=RIGHT.head["letters"][::-1], task="reverse"), 6, ""),  # other names for the letters
+        pytest.param(  # other names for the letters
+            lambda: made_of(letters=RIGHT.head["letters"][::-1], task="reverse"), 6, "", marks=pytest.mark.long
+        ),
         (lambda: made_of(task="sort"), 0, "trained for the task “sort”"),
         (lambda: made_of(task="<b>" * 99), 0, "trained for the task “<b><b>"),
         (
@@ -247,6 +250,7 @@ def test_no_code_is_run_and_the_last_output_counts(course, judge):
         assert row(judge, changed.encode())["points"] == points
 
 
+@pytest.mark.long
 def test_the_same_weights_earn_the_same_twice(course, judge):
     data = notebook(course, output(shaken(SOMEWHAT)))
     first, second = row(judge, data), row(judge, data)
@@ -438,6 +442,7 @@ def doubles(student, expect):
 """
 
 
+@pytest.mark.long
 def test_weights_and_functions_stand_in_one_notebook(tmp_path, monkeypatch):
     """Solutions earn full points and empty notebooks none, which `tfm assign` tries by itself."""
     monkeypatch.chdir(ROOT)

@@ -60,6 +60,7 @@ def judge(made):
     process.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", params(ALL, every(100, ALL)))
 def test_the_notebook_earns_full_points(judge, name):
     habit = ALL[name]

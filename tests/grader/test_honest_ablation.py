@@ -3,6 +3,7 @@
 import copy
 import math
 import statistics
+from functools import partial
 from types import SimpleNamespace
 
 import nbformat
@@ -94,16 +95,19 @@ def invented() -> dict:
     return changed(**arms)
 
 
+long = partial(pytest.param, marks=pytest.mark.long)  # these repeat trainings
+
+
 @pytest.mark.parametrize(
     ("points", "says", "report"),
     [
-        pytest.param(7, "The verdict is another one", lambda: changed(verdict="better without"), id="hoped for"),
-        pytest.param(8, "prediction", lambda: changed(held=not REPORT["held"]), id="prediction saved"),
-        pytest.param(8, "no interval", lambda: changed(predicted=(-100, 100)), id="predicts everything"),
+        long(7, "The verdict is another one", lambda: changed(verdict="better without"), id="hoped for"),
+        long(8, "prediction", lambda: changed(held=not REPORT["held"]), id="prediction saved"),
+        long(8, "no interval", lambda: changed(predicted=(-100, 100)), id="predicts everything"),
         pytest.param(
             0, "fewer than 5", lambda: changed(**{a: REPORT[a][:3] for a in ("whole", "without")}), id="3 seeds"
         ),
-        pytest.param(7, "exact words, and the report says", better, id="shares made up"),
+        long(7, "exact words, and the report says", better, id="shares made up"),
         pytest.param(0, "same seed", unpaired, id="other seeds"),
         pytest.param(0, "the report says", invented, id="invented"),
         pytest.param(0, "budget", lambda: changed(whole=[m | {"seconds": 25} for m in REPORT["whole"]]), id="too long"),
@@ -156,6 +160,7 @@ def test_a_trial_is_repeated_to_the_digit_and_refuses_what_it_cannot_do():
         trial(updates=50)
 
 
+@pytest.mark.long
 def test_students_get_no_hidden_test_and_no_report(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     tfm("assign", "evaluation", "--private", SOURCE.parent, "--seed", "spring", "--to", tmp_path)

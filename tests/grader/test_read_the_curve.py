@@ -142,6 +142,7 @@ def test_half_a_floor_earns_half(points, answers):
     assert earned(FLOORS, **(solved(FLOORS) | answers)) == points
 
 
+@pytest.mark.long
 def test_students_get_the_curves_and_no_answer(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     tfm("assign", "training", "--private", SOURCE.parent, "--seed", "spring", "--to", tmp_path)

@@ -157,6 +157,7 @@ def judge(assignment):
     made.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", params(WAYS, ("folder",)))
 def test_right_answers_earn_full_points_whatever_way_they_come(assignment, judge, tmp_path, way):
     """Each student's own solution, judged by the tests that were made for the student whose folder it lies in."""

@@ -467,6 +467,7 @@ def test_every_export_has_every_member(forty):
     )
 
 
+@pytest.mark.long
 def test_nbgraders_grade_book_has_every_member(forty, monkeypatch, tmp_path):
     from nbgrader.api import Gradebook
 
@@ -720,6 +721,7 @@ def test_members_of_a_team_may_carry_the_same_weights(monkeypatch):
         assert {pair.first + pair.second for _, pair in own_code.Own.of(bundle, files, teams).alike} == alike
 
 
+@pytest.mark.long
 def test_members_of_a_team_get_the_same_values(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     (tmp_path / "masking.md").write_text(

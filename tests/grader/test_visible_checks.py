@@ -154,6 +154,7 @@ def test_a_class_is_told_what_the_checks_say(course, tmp_path):
         assert not any(secret in page for secret in ("a_band", "short_sentences", "any_length", 'points">'))
 
 
+@pytest.mark.long
 def test_a_file_beside_a_notebook_is_never_executed(course, tmp_path, monkeypatch):
     """Whoever calls the command in a folder with what was handed in has a student's file named like a module there."""
     for name in ("msgspec", "torch", "numpy", "sitecustomize", "tfm_grader"):
@@ -382,6 +383,7 @@ def test_a_submission_in_a_container_reads_nothing_and_reaches_nobody(course, ho
     assert said.count("PermissionError") >= 7 and "ImportError" in said and "done" not in said, said
 
 
+@pytest.mark.long
 def test_a_forbidden_call_is_named_in_the_feedback_of_a_hidden_test_too(course):
     """By the notebook's text: what an answer raises under a hidden test may say anything, and is not shown."""
     from tfm_grader.judging.pool import JudgeProcess
@@ -461,9 +463,14 @@ def test_notebooks_are_found_as_deep_as_people_make_folders(tmp_path):
     ("code", "said"),
     [
         ("def band(n):\n    return object()", "object"),
-        ("def band(n):\n    return print", "builtin_function_or_method"),
-        ("def band(n):\n    return torch.nn.Linear(2, 2)", "Linear"),
-        ("def band(n):\n    return torch.empty(2**31 + 5, 0)", "cannot be read: a tensor of a form"),
+        *(
+            pytest.param(f"def band(n):\n    return {what}", said, marks=pytest.mark.long)
+            for what, said in {
+                "print": "builtin_function_or_method",
+                "torch.nn.Linear(2, 2)": "Linear",
+                "torch.empty(2**31 + 5, 0)": "cannot be read: a tensor of a form",
+            }.items()
+        ),
     ],
 )
 def test_an_answer_that_is_no_value_is_named_in_plain_words(course, tmp_path, code, said):

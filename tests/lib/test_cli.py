@@ -94,6 +94,7 @@ def test_an_unknown_chapter_is_answered_with_those_of_a_like_name() -> None:
     assert "There are intro, before, " in tfm("build", "zzzz").stderr
 
 
+@pytest.mark.long
 def test_build_says_where_the_book_is_and_which_cell_failed(toy_book) -> None:
     run = tfm("build", cwd=toy_book.root)
     assert run.returncode == 0, run.stderr

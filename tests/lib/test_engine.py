@@ -491,6 +491,7 @@ def test_two_processes_train_as_one(tmp_path: Path):
     assert len(curves[0]) >= 4 and curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
+@pytest.mark.long
 def test_translate_says_translations_and_nothing_else(finished: Path):
     by_line = tfm("translate", "--model", finished, input="a b c\n\nd e\n")
     assert by_line.returncode == 0 and by_line.stderr == ""
@@ -684,6 +685,7 @@ def test_who_dies_lets_go(tmp_path: Path):
 CUTS = {"empty": 0, "a little": 100, "half": 0.5, "nearly whole": -10}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cut", params(CUTS, ("nearly whole",)))
 def test_a_cut_checkpoint_gets_a_sentence(ran: Path, cut: str):
     path, size = ran / "checkpoint.pt", CUTS[cut]

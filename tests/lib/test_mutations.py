@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,13 +119,17 @@ def test_named_test_turns_red(name, runner):
     assert not mutant["broken"], f"the mutant does not run: {mutant}"
 
 
+@cache
+def parsed(file: str) -> ast.Module:
+    return ast.parse((Path(__file__).parents[1] / file).read_text(encoding="utf-8"))
+
+
 def test_what_a_mutation_names_is_there_and_is_tried_by_make_test():
     """`make release` tries whether the named tests notice; that they are run at each change is asked here."""
     for name, mutation in CASES.items():
         assert mutated(mutation) is not None, f"{name}: {mutation.old!r} does not stand exactly once in its module"
         file, _, function = mutation.test.partition("::")
-        tree = ast.parse((Path(__file__).parents[1] / file).read_text(encoding="utf-8"))
-        (found,) = [node for node in tree.body if getattr(node, "name", None) == function.partition("[")[0]]
+        (found,) = [node for node in parsed(file).body if getattr(node, "name", None) == function.partition("[")[0]]
         assert not any("mark.long" in ast.unparse(mark) for mark in found.decorator_list), f"{mutation.test} is long"
 
 

@@ -274,20 +274,16 @@ OFF = {
 }
 
 
-@pytest.fixture(scope="module")
-def off(oracle: Oracle) -> dict[str, tuple[Answer, Answer]]:
-    """For each switch what the twin writes, and its logits for what the whole model writes."""
-    whole = oracle.greedy(FEW)
-    pairs = [(oracle.source(sentence), whole[sentence]) for sentence in FEW]
-    free = ({"do": "translate", "sentences": FEW, "how": {"by": "greedy"}, "off": OFF[name]} for name in OFF)
-    forced = ({"do": "force", "pairs": pairs, "off": OFF[name]} for name in OFF)
-    answers = Twin().does(*free, *forced)
-    return dict(zip(OFF, zip(answers[: len(OFF)], answers[len(OFF) :]), strict=True))
+def off(name: str, pairs: list[tuple[list[int], list[int]]]) -> list[Answer]:
+    """What the twin writes with a part switched off, and its logits for what the whole model writes."""
+    free = {"do": "translate", "sentences": FEW, "how": {"by": "greedy"}, "off": OFF[name]}
+    return Twin().does(free, {"do": "force", "pairs": pairs, "off": OFF[name]})
 
 
 @pytest.mark.parametrize("name", params(OFF, every(6, OFF)))
-def test_a_switch_does_what_it_does_to_the_library(name: str, oracle: Oracle, off: dict) -> None:
-    whole, (free, forced) = oracle.greedy(FEW), off[name]
+def test_a_switch_does_what_it_does_to_the_library(name: str, oracle: Oracle) -> None:
+    whole = oracle.greedy(FEW)
+    free, forced = off(name, [(oracle.source(sentence), whole[sentence]) for sentence in FEW])
     numbers, moved = Numbers(forced.floats), 0.0
     intact = {sentence: oracle.logits(oracle.source(sentence), whole[sentence]) for sentence in FEW}
     with translator_switches.switches(oracle.model)[name](oracle.model):

@@ -234,6 +234,7 @@ def triangle(n):
     assert said(process, look) == "0 []"
 
 
+@pytest.mark.long
 def test_text_raised_while_loading_reaches_no_page(process):
     """What a hidden test gave could be planted there by the cell before, where a test had stopped it."""
     planted = ["a = open('planted: 5 3 2')", "b = {}['planted: 5 3 2']", "assert len(triangle) == 0, 'planted: 5 3 2'"]

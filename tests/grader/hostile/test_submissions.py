@@ -17,7 +17,9 @@ LONGEST = (
 )  # seconds, on a busy machine
 
 
-KEPT = every(8, HONEST) | {*UNREADABLE} | every(24, ATTACKS) - {"endless sleep", "endless loop at import"}  # which wait
+KEPT = (
+    every(16, HONEST) | {*UNREADABLE} | every(48, ATTACKS) - {"endless sleep", "endless loop at import"}
+)  # which wait
 KEPT |= {name for name in ATTACKS if "its own group" in name}  # which once reached the grader
 
 

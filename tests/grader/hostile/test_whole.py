@@ -230,6 +230,7 @@ def test_which_of_the_two_is_graded(graded, texts, ways):
     assert (result.points, result.status) == (3, "ok") and result.graded in ways, result
 
 
+@pytest.mark.long
 def test_a_cell_that_raises_is_noted_without_its_text(graded):
     result = graded("raise KeyError('the hidden inputs')", LIAR, "def broken(:", "!ls\n%nonsense 3")
     assert result.notes == [
