@@ -12,6 +12,8 @@ CONSTRAINTS := constraints.txt
 PIP := $(PY) -P tfm_book/installing.py -c $(CONSTRAINTS)
 # A fetched Node lies in the environment; a machine's own is found behind it.
 WITH_NODE := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+# exec: make passes SIGTERM to the process that it has started, and to nobody behind it.
+RUN := export $(WITH_NODE); exec
 BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
 # Two workers more than there are cores, four at most: each holds torch and a browser. How many, and which tests stay together: tests/conftest.py.
@@ -23,16 +25,16 @@ help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _build/html (options: BOOK="--force")
-	@$(WITH_NODE) $(PY) -m tfm_lib.cli build $(BOOK)
+	@$(RUN) $(PY) -m tfm_lib.cli build $(BOOK)
 
 quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
-	@$(WITH_NODE) $(PY) tests/quick.py $(SINCE)
+	@$(RUN) $(PY) tests/quick.py $(SINCE)
 
 test: ready  ## set up and run the tests, in about a quarter of an hour (options: TESTS="tests/lib/test_masking.py -x")
-	@$(WITH_NODE) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
+	@$(RUN) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 rest: ready  ## run the tests that make test leaves out
-	@$(WITH_NODE) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
+	@$(RUN) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
 
 test-all: test rest  ## run every test: make test, then make rest
 
@@ -47,7 +49,7 @@ new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-n
 	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=$(NEW) CONSTRAINTS=/dev/null
 
 release: ready  ## run what proves rather than guards, in one to two hours: mutations, other Pythons, other processors
-	@$(WITH_NODE) $(PY) tests/release.py $(RELEASE)
+	@$(RUN) $(PY) tests/release.py $(RELEASE)
 
 extras: $(DONE)/dev $(WHEEL)  ## each extra in an empty environment of its own, from the wheel, with its commands run (needs a network)
 	@PYTHONPATH=tests:. $(PY) tests/book/extras.py $(EXTRAS)

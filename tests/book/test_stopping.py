@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from project import ROOT
 
 TERM, INT = signal.SIGTERM, signal.SIGINT
 
@@ -34,7 +35,9 @@ def _wait_for(condition) -> None:
 )
 def test_a_build_that_is_told_to_end_leaves_no_kernel(endless: Path, tmp_path: Path, signals) -> None:
     """Called by `make`, which passes SIGTERM on; SIGINT is sent to the build, as a terminal sends it to all."""
-    (endless / "Makefile").write_text(f"book:\n\t@PATH=\"$$PATH\" '{sys.executable}' -m tfm_lib.cli build\n")
+    recipe = f"@export PATH=\"$$PATH\"; exec '{sys.executable}' -m tfm_lib.cli build"
+    (endless / "Makefile").write_text(f"book:\n\t{recipe}\n")
+    assert "\n\t@$(RUN) $(PY) -m tfm_lib.cli build" in (ROOT / "Makefile").read_text(encoding="utf-8")  # the same way
     own = tmp_path / "temporary"
     own.mkdir()
     with subprocess.Popen(
