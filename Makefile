@@ -30,7 +30,7 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
 	@$(RUN) $(PY) tests/quick.py $(SINCE)
 
-test: ready  ## set up and run the tests, in about a quarter of an hour (options: TESTS="tests/lib/test_masking.py -x")
+test: ready  ## set up and run the tests, in 10 to 20 minutes (options: TESTS="tests/lib/test_masking.py -x")
 	@$(RUN) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 rest: ready  ## run the tests that make test leaves out
