@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a plugin is imported before pytest knows the tests' folder
 from quick import concerned
 
+UNTIL = pytest.StashKey[float]()
 ASKED = json.loads(os.environ["TFM_QUICK"])
 LATE = "no time was left for this test; it is run by make test"
 
@@ -28,6 +29,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fixtures, long = {*getattr(item, "fixturenames", ())}, item.get_closest_marker("long") is not None
         return found.files[file] if found.keeps(item.nodeid, fixtures, long) else None
 
+    config.stash[UNTIL] = time.monotonic() + ASKED["seconds"]  # a busy machine may take minutes to collect
     ranks = {item: near(item) for item in items}
     config.hook.pytest_deselected(items=[item for item in items if ranks[item] is None])
     items[:] = sorted((item for item in items if ranks[item] is not None), key=ranks.get)
@@ -41,7 +43,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log):
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if time.time() > ASKED["until"]:
+    if time.monotonic() > item.config.stash[UNTIL]:
         pytest.skip(LATE)
 
 
