@@ -2,6 +2,8 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+# What Python has compiled is kept, whatever the machine says: hundreds of processes of a build or a test run read it.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: ready help book site paper test rest test-all quick tests extras old new release tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv

@@ -208,6 +208,7 @@ def test_students_get_no_hidden_test_and_no_repair(course):
         assert line.strip() not in "\n".join(cell.source for cell in nbformat.reads(notebook, 4).cells)
 
 
+@pytest.mark.long
 def test_graded_in_the_sandbox(course):
     """Four repairs; and a rewriting with a call that is forbidden, which costs what depends on attention."""
     made = nbformat.read(course / "student" / "training.ipynb", 4)

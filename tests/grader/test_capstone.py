@@ -83,6 +83,7 @@ def noisy(size: float) -> Weights:
     return read_weights(save({name: changed(value) for name, value in RIGHT.tensors.items()}, RIGHT.head), "parallel")
 
 
+@pytest.mark.long
 def test_the_function_and_the_weights_earn_what_they_deserve(points):
     assert points(SOLUTION, RIGHT)[0] == {FUNCTION: 6, TRAINED: 8}
     assert points()[0] == {FUNCTION: 0, TRAINED: 0}

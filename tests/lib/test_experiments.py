@@ -21,7 +21,7 @@ from unittest.mock import Mock
 
 import pytest
 from project import ROOT
-from tiers import params
+from tiers import every, params
 
 from tfm_lib.corpora import _CORPORA, TextCorpus, load_corpus
 from tfm_lib.corpora.real import REAL
@@ -344,7 +344,7 @@ def test_every_experiment_has_its_small_constants() -> None:
     assert not gone, f"Remove from SMALL and ARGUMENTS in tests/lib/test_experiments.py what is no experiment: {gone}."
 
 
-@pytest.mark.parametrize("name", params(SMALL, SMALL.keys() - SLOW))
+@pytest.mark.parametrize("name", params(SMALL, every(3, sorted(SMALL.keys() - SLOW))))
 @pytest.mark.usefixtures("few_sentences", "as_readers_run_it")
 def test_an_experiment_runs_to_its_record(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name in ("cost_table", "efficient_scaling") and not Path("/proc/self/clear_refs").is_file():

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from project import ROOT
 from safetensors.torch import load_file, save_file
+from tiers import params
 from torch import nn
 
 from lib.family_folders import FAMILIES, LAYERS, SENTENCE, H, folder_of, settings_changed, tokenizer_of
@@ -91,6 +92,7 @@ REMOVED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("idea", REMOVED)
 def test_without_it_the_table_turns_red(idea, tmp_path, monkeypatch) -> None:
     case, module, name, instead = REMOVED[idea]
@@ -180,7 +182,7 @@ def test_a_folder_opens_with_its_words(family, written) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=str)
+@pytest.mark.parametrize("dtype", params([torch.bfloat16, torch.float16, torch.float64], [torch.bfloat16]))
 def test_other_precisions_are_read_as_single_and_said(family, dtype, tmp_path) -> None:
     opened = open_folder(folder_of(family, tmp_path, dtype))
     assert opened.notes == (f"The numbers of {str(dtype).removeprefix('torch.')} are read as float32.",)
