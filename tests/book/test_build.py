@@ -266,6 +266,7 @@ def _printed(run: runner.Run) -> str:
     return "".join(output.get("text", "") for cell in run.job.notebook.cells for output in cell.outputs)
 
 
+@pytest.mark.long
 def test_two_notebooks_run_at_once_in_kernels_of_their_own(tmp_path: Path) -> None:
     meet = (
         "import time; from pathlib import Path\nPath({mine!r}).touch()\n"

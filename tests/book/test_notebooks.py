@@ -308,7 +308,7 @@ def words_by_section(html: BeautifulSoup) -> dict[str, Counter[str]]:
     return found
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", params(NOTEBOOKS, NOTEBOOKS[:2], lambda path: path.stem))
 def test_a_downloaded_notebook_says_what_the_page_says(path: Path, built_book: Path) -> None:
     """Section by section and word by word, each read from what is shown of it."""
     page = BeautifulSoup((built_book / f"chapters/{path.stem}.html").read_text(encoding="utf-8"), "html.parser")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 from project import ROOT
-from tiers import CHAPTERS, SPREAD, params
+from tiers import SPREAD, params
 from widgets.samples import MODULES
 
 from browser.asked import (
@@ -26,7 +26,7 @@ from browser.driving import DESKTOP, PHONE, Widget, places
 from tfm_book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
-#: Those that `make test` opens, and in which axe looks at moved widgets in the dark on a phone; the long tier opens all.
+#: Those in which axe looks at moved widgets in the dark on a phone.
 FOR_AXE_TWICE = {"search", "chapters/intro", "chapters/masking"}
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -100,7 +100,7 @@ def told(widgets: dict[str, Widget], *questions: Callable[[Widget], list[str]]) 
     return [f"{name}: {each}" for name, widget in widgets.items() for ask in questions for each in ask(widget)]
 
 
-@pytest.mark.parametrize("name", params([*PAGES, "search"], FOR_AXE_TWICE))
+@pytest.mark.parametrize("name", params([*PAGES, "search"], {"search", "chapters/masking"}))
 def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, name: str) -> None:
     """In the light on a desk; then, with the widgets of some pages moved, in the dark on a phone."""
     page = visit(name)
@@ -150,7 +150,10 @@ def moved_and_back(page: Page, widgets: dict[str, Widget], book: Path, name: str
     assert {place: widget.look() for place, widget in widgets.items()} == fresh, "Reset does not bring it back"
 
 
-@pytest.mark.parametrize("module", params([module for module in MODULES if module != "masking/mask_editor"], SPREAD))
+@pytest.mark.parametrize(
+    "module",
+    params([each for each in MODULES if each != "masking/mask_editor"], {"alignment/alignment", "data/merge_steps"}),
+)
 def test_every_control_answers_to_every_key(visit, built_book: Path, module: str) -> None:
     """`make test` asks this of one widget of each kind."""
     page, index = places(built_book, module)[0]
@@ -175,7 +178,7 @@ def alive(page: Page, scheme: str) -> None:
     assert {*states} <= {"live"}
 
 
-@pytest.mark.parametrize("name", params(PAGES, [*(f"chapters/{stem}" for stem in CHAPTERS), "chapters/intro"]))
+@pytest.mark.parametrize("name", params(PAGES, ["chapters/intro", "chapters/masking"]))
 def test_page_is_as_quiet_without_a_server(visit, name: str) -> None:
     page = visit(name, at="file", viewport=PHONE)
     assert page.evaluate("innerWidth") == 360 and sideways(page) == []

@@ -117,6 +117,7 @@ def test_zooming_in_and_out_keeps_the_place(film: Widget) -> None:
     assert visible(film) == before
 
 
+@pytest.mark.long
 def test_a_cell_leads_to_its_dot_product(film: Widget) -> None:
     film.show({"value": 24, "depth": 1})
     film.box.locator('[data-control="pick"] [data-i="3"][data-j="1"]').click()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Locator, Page
-from tiers import SPREAD, every, params
+from tiers import SPREAD, params
 from widgets.samples import MODULES
 
 from browser.driving import PHONE, Widget, places
@@ -96,7 +96,7 @@ def middle(part: Locator) -> tuple[float, float]:
 
 
 @pytest.fixture(
-    scope="module", params=params(MODULES, {*every(2, HANDLES), "masking/mask_editor"}, "stage {} by finger".format)
+    scope="module", params=params(MODULES, ["masking/mask_editor", "positional/encoding"], "stage {} by finger".format)
 )
 def opened(request, visitor, built_book: Path) -> Iterator[Held]:
     with visitor() as visit:
@@ -176,7 +176,9 @@ def test_a_thumb_that_scrolls_across_a_widget_changes_nothing(held: Held) -> Non
 
 
 @pytest.mark.parametrize(
-    "opened", ["masking/mask_editor", "alignment/alignment", "training/training_replay"], indirect=True
+    "opened",
+    params(["masking/mask_editor", "alignment/alignment", "training/training_replay"], ["masking/mask_editor"]),
+    indirect=True,
 )
 def test_a_tap_does_what_a_click_does(held: Held) -> None:
     cell = held.widget.box.locator('[role="gridcell"]').nth(20)

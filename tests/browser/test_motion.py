@@ -168,7 +168,9 @@ TURNS = """async (box, value) => {
 }"""
 
 
-@pytest.mark.parametrize(("key", "way"), [("ArrowRight", 57.3), ("PageDown", -147.0)])
+@pytest.mark.parametrize(
+    ("key", "way"), [("ArrowRight", 57.3), pytest.param("PageDown", -147.0, marks=pytest.mark.long)]
+)
 def test_a_hand_turns_on_its_circle_and_the_shorter_way(visit, key: str, way: float) -> None:
     page = visit("chapters/positional")
     page.emulate_media(reduced_motion="no-preference")
@@ -189,6 +191,7 @@ PLAYERS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("player", params(PLAYERS, PLAYERS[2:3], lambda player: player[1]))
 def test_what_plays_step_by_step_ends_where_it_began(visit, player: tuple[str, str, str]) -> None:
     """From its last step it goes back to the first, moves, and comes through all steps to the same picture."""

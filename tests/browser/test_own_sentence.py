@@ -203,6 +203,7 @@ def test_a_typed_sentence_is_shown_as_the_library_has_it_and_reset_restores(
     assert widget.look() == fresh
 
 
+@pytest.mark.long
 @EACH
 def test_a_link_brings_the_sentence(visit, built_book: Path, module: str) -> None:
     widget = opened(visit, built_book, module)

@@ -130,6 +130,7 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     assert widget.box.locator('[data-control="once"]').is_disabled(), "one update more would give up the run"
 
 
+@pytest.mark.long
 def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     (widget,) = stand.show(Playground(updates=75, step=75))
     choose, outcome = "[data-control='{}']", widget.box.locator(".tfm-outcome")

@@ -166,8 +166,8 @@ def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
     ("leads_to", "holds"),
     [
         ("a[href^='#equation-']", ".math .katex"),
-        ("a:has(.std-numref)", "figure figcaption"),
-        ("a[href*='bibliography.html#']", "p"),
+        pytest.param("a:has(.std-numref)", "figure figcaption", marks=pytest.mark.long),
+        pytest.param("a[href*='bibliography.html#']", "p", marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize("viewport", params([DESKTOP, PHONE], [PHONE], lambda size: f"{size['width']} px"))
@@ -193,6 +193,7 @@ def test_a_link_to_a_formula_a_figure_or_a_source_has_a_card(visit, leads_to: st
     assert shown and not page.locator("article a.reference[title*='arXiv']").count()
 
 
+@pytest.mark.long
 def test_a_page_says_when_its_site_has_a_newer_version(visit) -> None:
     page = visit("chapters/notation")
     assert page.locator(".tfm-version").inner_text() == f"Version {__version__} · What changed"

@@ -192,6 +192,7 @@ def test_a_machine_that_comes_late_does_not_speak_for_an_older_wish(visit, built
     assert widget.look() == fresh
 
 
+@pytest.mark.long
 def test_a_part_that_was_lost_is_fetched_again(visit, built_book: Path, bases, library: Translator) -> None:
     place = places(built_book, MODULE)[0]
     page = visit.blank(bases["http"], broken=True)
@@ -215,6 +216,7 @@ def test_a_piece_is_called_the_same_in_the_tree_as_in_the_row(visit, built_book:
     assert all(named) and {"␣", "?"} < {*named}
 
 
+@pytest.mark.long
 def test_a_saved_picture_says_what_is_off_and_keeps_its_lines(visit, built_book: Path) -> None:
     widget = opened(visit, built_book)
     widget.box.locator('[data-control="breaking"]').check()

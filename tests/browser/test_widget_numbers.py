@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from tiers import SPREAD, params
+from tiers import params
 from torch.testing import assert_close
 from widgets.reading import numbers
 from widgets.samples import MODULES, made, sample, samples
@@ -594,7 +594,13 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
 
 
 # The mathematics is compared in node (tests/widgets/test_frontend.py); here it is what a page shows of it.
-SHOWN = {*SPREAD, "attention/soft_lookup", "cost/cost_explorer", "positional/encoding"} - {"decoding/translator"}
+SHOWN = {
+    "attention/soft_lookup",
+    "layers/layer_norm",
+    "masking/mask_editor",
+    "positional/encoding",
+    "training/training_replay",
+}
 
 
 @pytest.mark.parametrize("module", params(MODULES, SHOWN))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tiers import params
 
 from tfm_lib.checks import check, judge, random_inputs, watching
 from tfm_lib.checks.judge import Exercise, Mistake, Verdict, find
@@ -744,7 +745,7 @@ print(by_hash.mistake, by_sum.passed)
 """
 
 
-@pytest.mark.parametrize("salt", ["0", "1", "random"])
+@pytest.mark.parametrize("salt", params(["0", "1", "random"], ["1"]))
 def test_a_verdict_on_a_split_does_not_hang_on_the_salt_of_this_process(salt):
     run = subprocess.run(
         [sys.executable, "-c", SPLITS], env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True

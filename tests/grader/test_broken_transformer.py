@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from project import ROOT
+from tiers import params
 from torch import nn
 
 from grader.test_classroom import PRIVATE, tfm
@@ -103,7 +104,7 @@ def test_classes_get_other_faults():
         assert sum(drawn[first][fault] != drawn[second][fault] for fault in POINTS) >= 3
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", params(SEEDS, SEEDS[:1]))
 def test_a_fault_gives_its_points_and_no_others(seed):
     assert gone(program(seed)) == set()
     for fault in POINTS:

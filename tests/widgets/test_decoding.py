@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from matplotlib.figure import Figure
+from tiers import params
 
 from tfm_lib.decoding import beam_search, filter_logits
 from tfm_lib.drawing import recorded
@@ -184,7 +185,7 @@ def test_the_recorded_translation_is_the_librarys() -> None:
     assert all(told["rivals"] == sorted(told["rivals"], key=lambda rival: -rival["p"]) for told in found["told"])
 
 
-@pytest.mark.parametrize("sentence", FAILURES)
+@pytest.mark.parametrize("sentence", params(FAILURES, [*FAILURES][:1]))
 def test_what_is_shown_as_a_failure_is_one(sentence: str) -> None:
     wrong = re.findall("“(.+?)”", FAILURES[sentence])[-1]
     assert wrong in Translator.shipped().translate([sentence])[0]

@@ -225,7 +225,7 @@ def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
     return label_smoothed_loss(model(src, tgt).flatten(0, -2), torch.tensor(batch["out"]), 0.1, PAD)
 
 
-@pytest.mark.parametrize("kind", params(MACHINES, ("gru attention", "none of the four")))
+@pytest.mark.parametrize("kind", params(MACHINES, ("gru attention",)))
 def test_two_hundred_updates_equal_the_librarys(tmp_path, kind):
     draw = random.Random(1)
     batches = [drawn_batch(draw, size=8) for _ in range(200)]
@@ -316,7 +316,7 @@ def test_a_model_of_the_page_is_read_by_the_library(tmp_path):
 TASKS = [("numbers", "three hundred zebras"), ("dates", "5. März in zebra 2031")]
 
 
-@pytest.mark.parametrize("task_and_unknown", params(TASKS, TASKS[1:], lambda task: task[0]))
+@pytest.mark.parametrize("task_and_unknown", params(TASKS, [], lambda task: task[0]))
 def test_numbers_and_dates_are_read_by_the_library_as_words(task_and_unknown, tmp_path):
     task, unknown = task_and_unknown
     """It writes the same as the page's machine, some of it right already."""
