@@ -17,6 +17,7 @@ from project import CORE
 too_early = [name for name in CORE if f"tfm_lib.{name}" in sys.modules]
 if too_early:
     raise RuntimeError(f"tfm_lib.{too_early[0]} was imported before its shapes could be checked.")
+sys.modules["rfc3987_syntax"] = None  # its 39 grammars would cost two seconds where nbformat is imported
 TREE = pytest.StashKey[str]()
 WITH_SHAPES = [*CORE, *(f"families.{name}" for name in ("parts", "gpt2", "bert", "llama", "marian"))]
 install_import_hook([f"tfm_lib.{name}" for name in WITH_SHAPES], "beartype.beartype")

@@ -1,6 +1,6 @@
 """Run what proves rather than guards, and note the outcome with the commit: `make release` (one to two hours).
 
-Every mutation of the core, the other Pythons of this machine, imitated processors. The log of each step lies in
+Every mutation of the core, tests that are many of a kind, the other Pythons of this machine, imitated processors. The log of each step lies in
 `_build/release/`; what came of them is added to `tests/released.txt`.
 """
 
@@ -27,7 +27,11 @@ def python(version: str) -> str | None:
 
 def steps() -> dict[str, list[str]]:
     """The commands by their names; a Python that is not here is left out."""
-    found = {"mutations": [sys.executable, "-m", "pytest", "-n", "2", "-m", "release"]}
+    mutations = "tests/lib/test_mutations.py"
+    found = {
+        "mutations": [sys.executable, "-m", "pytest", "-n", "2", "-m", "release", mutations],
+        "proofs": [sys.executable, "-m", "pytest", "-n", "4", "-m", "release", f"--ignore={mutations}"],
+    }
     this = "{}.{}".format(*sys.version_info)
     for version in PYTHONS:
         if version != this and (path := python(version)):

@@ -26,9 +26,14 @@ SPREAD = {
 CHAPTERS = ("attention", "masking")
 
 
-def params(values: Iterable[Any], kept: Container[Any], name: Callable[[Any], str] = str) -> list[Any]:
-    """Parameters of which `make test` keeps some and leaves the rest to the long tier."""
-    return [pytest.param(value, id=name(value), marks=[] if value in kept else [pytest.mark.long]) for value in values]
+def params(
+    values: Iterable[Any],
+    kept: Container[Any],
+    name: Callable[[Any], str] = str,
+    others: pytest.MarkDecorator = pytest.mark.long,
+) -> list[Any]:
+    """Parameters of which `make test` keeps some; the others are long, or wait for a release."""
+    return [pytest.param(value, id=name(value), marks=[] if value in kept else [others]) for value in values]
 
 
 def every(nth: int, table: Iterable[Any]) -> set[Any]:

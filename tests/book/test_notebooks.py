@@ -464,6 +464,7 @@ def code_lines(notebook: nbformat.NotebookNode) -> list[str]:
     return [line for line in map(str.strip, code.split("\n")) if line]
 
 
+@pytest.mark.long
 def test_what_downloaded_notebooks_import_is_in_the_wheel(
     built_book: Path, unpacked_wheel: Path, tmp_path: Path
 ) -> None:

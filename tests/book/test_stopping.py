@@ -28,11 +28,8 @@ def _wait_for(condition) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    "signals",
-    [[TERM], *(pytest.param(more, marks=pytest.mark.long) for more in ([INT], [TERM, INT]))],
-    ids=lambda signals: "-".join(s.name for s in signals),
-)
+@pytest.mark.long
+@pytest.mark.parametrize("signals", [[TERM], [INT], [TERM, INT]], ids=lambda signals: "-".join(s.name for s in signals))
 def test_a_build_that_is_told_to_end_leaves_no_kernel(endless: Path, tmp_path: Path, signals) -> None:
     """Called by `make`, which passes SIGTERM on; SIGINT is sent to the build, as a terminal sends it to all."""
     recipe = f"@export PATH=\"$$PATH\"; exec '{sys.executable}' -m tfm_lib.cli build"

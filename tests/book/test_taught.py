@@ -119,6 +119,7 @@ def open_lines(notebook: nbformat.NotebookNode) -> Counter[str]:
     return found
 
 
+@pytest.mark.long
 def test_four_of_five_open_lines_teach() -> None:
     found = {path.stem: open_lines(export_notebook(path, ROOT, values={})) for path in TEACHING}
     shares = {stem: lines["teach"] / lines.total() for stem, lines in found.items()}

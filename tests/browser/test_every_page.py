@@ -100,7 +100,7 @@ def told(widgets: dict[str, Widget], *questions: Callable[[Widget], list[str]]) 
     return [f"{name}: {each}" for name, widget in widgets.items() for ask in questions for each in ask(widget)]
 
 
-@pytest.mark.parametrize("name", params([*PAGES, "search"], {"search", "chapters/masking"}))
+@pytest.mark.parametrize("name", params([*PAGES, "search"], {"search", "chapters/attention"}))
 def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, name: str) -> None:
     """In the light on a desk; then, with the widgets of some pages moved, in the dark on a phone."""
     page = visit(name)

@@ -95,9 +95,7 @@ def middle(part: Locator) -> tuple[float, float]:
     return at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
 
 
-@pytest.fixture(
-    scope="module", params=params(MODULES, ["masking/mask_editor", "positional/encoding"], "stage {} by finger".format)
-)
+@pytest.fixture(scope="module", params=params(MODULES, ["positional/encoding"], "stage {} by finger".format))
 def opened(request, visitor, built_book: Path) -> Iterator[Held]:
     with visitor() as visit:
         place = places(built_book, request.param)[0]
@@ -155,7 +153,7 @@ ON_A_HANDLE = """([x, y]) => [[0, 0], [-10, 0], [10, 0], [0, -10], [0, 10]].some
 SWIPES = ((0.15, -1), (0.5, 1), (0.85, -1))  # where across the card they begin, and which way they go, by turns
 
 
-@pytest.mark.parametrize("opened", params(SPREAD, ("masking/mask_editor",), "stage {} by finger".format), indirect=True)
+@pytest.mark.parametrize("opened", params(SPREAD, (), "stage {} by finger".format), indirect=True)
 def test_a_thumb_that_scrolls_across_a_widget_changes_nothing(held: Held) -> None:
     """Swipes over the whole card, up and down, but for those that begin on a handle: they belong to it."""
     widget, before = held.widget, held.shown()

@@ -165,7 +165,7 @@ def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
 @pytest.mark.parametrize(
     ("leads_to", "holds"),
     [
-        ("a[href^='#equation-']", ".math .katex"),
+        pytest.param("a[href^='#equation-']", ".math .katex", marks=pytest.mark.long),
         pytest.param("a:has(.std-numref)", "figure figcaption", marks=pytest.mark.long),
         pytest.param("a[href*='bibliography.html#']", "p", marks=pytest.mark.long),
     ],
@@ -213,6 +213,7 @@ def test_a_page_says_when_its_site_has_a_newer_version(visit) -> None:
     assert not alone.locator(".tfm-older").is_visible()
 
 
+@pytest.mark.long
 def test_a_report_names_section_and_the_widget_as_it_stands(visit, built_book: Path) -> None:
     text = (built_book / "chapters/masking.html").read_text(encoding="utf-8")
     address = Repository("https://github.com/owner/book").report("chapters/masking", "Masking")

@@ -594,13 +594,7 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
 
 
 # The mathematics is compared in node (tests/widgets/test_frontend.py); here it is what a page shows of it.
-SHOWN = {
-    "attention/soft_lookup",
-    "layers/layer_norm",
-    "masking/mask_editor",
-    "positional/encoding",
-    "training/training_replay",
-}
+SHOWN = {"masking/mask_editor", "positional/encoding", "training/training_replay"}
 
 
 @pytest.mark.parametrize("module", params(MODULES, SHOWN))

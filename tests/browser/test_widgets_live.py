@@ -24,7 +24,7 @@ FAILED = "This widget did not start in your browser."
 # kind of control; test_translator.py saves and links the translator, and test_every_page.py asks of all that each
 # control changes what is seen.
 STAGES = [*((module, "http") for module in MODULES), ("masking/mask_editor", "file")]
-KEPT = [("training/training_replay", "http"), ("masking/mask_editor", "file")]
+KEPT = [("masking/mask_editor", "file")]
 
 
 class Stage(NamedTuple):
@@ -131,7 +131,7 @@ def test_what_is_no_state_changes_nothing(stage: Stage) -> None:
     assert widget.look() == stage.fresh(place)
 
 
-@pytest.mark.parametrize("module", params(MODULES, ("training/training_replay",)))
+@pytest.mark.parametrize("module", params(MODULES, ("layers/layer_norm",)))
 def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, built_book: Path, module: str) -> None:
     place = places(built_book, module)[0]
     widget = Widget(visit(place.page), place.index)
@@ -155,7 +155,7 @@ def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, bui
 LEFT = [*((module, "http") for module in MODULES), ("decoding/beam_tree", "file")]
 
 
-@pytest.mark.parametrize("module_at", params(LEFT, [("masking/mask_editor", "http")], "-".join))
+@pytest.mark.parametrize("module_at", params(LEFT, [("layers/layer_norm", "http")], "-".join))
 def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, module_at: tuple[str, str]) -> None:
     """Its controls too: a browser would put them where they were, and no widget hears of it."""
     module, at = module_at

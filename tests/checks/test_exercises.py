@@ -7,6 +7,7 @@ import runpy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -79,10 +80,13 @@ def cells_of(parts: list[Block]) -> list[str]:
 
 def imports_of(parts: list[Block]) -> str:
     """The import statements that a reader has run by then, but for what only the page needs."""
-    nodes = [
-        node for node in ast.parse("".join(cells_of(parts))).body if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    return "\n".join(line for node in nodes if "widgets" not in (line := ast.unparse(node)))
+    return "\n".join(line for cell in cells_of(parts) for line in imports_in(cell))
+
+
+@cache
+def imports_in(cell: str) -> list[str]:
+    nodes = [node for node in ast.parse(cell).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [line for node in nodes if "widgets" not in (line := ast.unparse(node))]
 
 
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))

@@ -31,6 +31,7 @@ def test_what_is_no_grade_book_is_a_sentence(tmp_path: Path, what: str):
         nbgrader.nbgrader([score("anna", 4)], database, "masks")
 
 
+@pytest.mark.long
 def test_grade_book_is_filled_and_filled_again(tmp_path: Path):
     database = tmp_path / "gradebook.db"
     assert nbgrader.nbgrader([score("anna", 4), score("김민지", 3, late=0.5)], database, "masks") == []

@@ -177,6 +177,7 @@ def test_what_a_submission_sends_is_never_quoted_back():
         assert "SECRET" not in str(bad.value)
 
 
+@pytest.mark.long
 def test_one_notebook_is_told_in_the_terminal(course, tmp_path):
     path = tmp_path / "my answer.ipynb"  # its name says nothing, and the assignment has one chapter
     path.write_bytes(notebook(course, masking_band=WRONG))
@@ -535,6 +536,7 @@ def band(n):
     assert not any(Path(folder, "left-by-a-test").exists() for folder in ("/tmp", "/dev/shm"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
 def test_each_submission_in_a_container_is_a_user_that_nobody_is():
     numbers = set()

@@ -4,13 +4,14 @@ import json
 
 import msgspec
 import pytest
-from tiers import every, params
 
 from grader.hostile.assignment import LIMITS
 from grader.hostile.cases import notebook
 from tfm_grader.assignment.manifest import manifest
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job
+
+pytestmark = pytest.mark.long  # a judge of its own each; test_submissions.py tries one of each mechanism
 
 HIDDEN = """
 @hidden("masking.halve", points=2, hint="A hidden test did not hold.")
@@ -84,7 +85,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("written", params(WRITES, every(6, WRITES)))
+@pytest.mark.parametrize("written", WRITES)
 def test_an_answer_that_changes_its_input_is_refused(halves, written):
     code = f"def halve(x, sizes, options):\n    right = x / options['by']\n    {written}\n    return right"
     rows = halves(code)["masking.halve"]["tests"]
@@ -99,12 +100,12 @@ def test_one_test_does_not_hold_what_another_saw_against_an_answer(halves):
     assert [row["points"] for row in halves(code)["masking.halve"]["tests"]] == [0, 1]
 
 
-@pytest.mark.parametrize("changed", params(["None", "'x'", "-1", "True", "10**9", "[0]", "{}", "1.0"], ("10**9",)))
+@pytest.mark.parametrize("changed", ["None", "'x'", "-1", "True", "10**9", "[0]", "{}", "1.0"])
 def test_nonsense_about_a_change_is_no_change(halves, changed):
     found = halves(SEND.replace("CHANGED", changed).replace("WRONG", "False"))["masking.halve"]
     assert (found["points"], found["status"]) == (3, "ok"), json.dumps(found)
 
 
-@pytest.mark.parametrize("changed", params(["None", "0", "2"], ("0",)))
+@pytest.mark.parametrize("changed", ["None", "0", "2"])
 def test_a_word_about_a_change_never_earns_a_point(halves, changed):
     assert halves(SEND.replace("CHANGED", changed).replace("WRONG", "True"))["masking.halve"]["points"] == 0

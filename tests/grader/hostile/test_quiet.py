@@ -16,6 +16,8 @@ from tfm_grader.records import Begin, ChapterResult, ExerciseResult, Job, Studen
 from tfm_grader.reports.student_feedback import student_page
 from tfm_grader.scoring.scores import ClassMember, Rules, score
 
+pytestmark = pytest.mark.long  # a judge of its own each; test_submissions.py tries one of each mechanism
+
 PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}}
 
 
@@ -145,7 +147,7 @@ REFUSED = {  # each is a try at something; the error that it must end with
 }
 
 
-@pytest.mark.parametrize("name", params(REFUSED, every(18, REFUSED)))
+@pytest.mark.parametrize("name", params(REFUSED, every(4, REFUSED), others=pytest.mark.release))
 def test_what_no_exercise_needs_is_refused(process, name):
     code = f"{KERNEL}\ndef triangle(n):\n    try:\n        {REFUSED[name]}\n    except (OSError, AttributeError) as error:\n        raise ValueError('refused: ' + repr(error))"
     assert said(process, code).startswith("refused: ")
@@ -162,7 +164,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("place", params(PLACES, every(3, PLACES)))
+@pytest.mark.parametrize("place", PLACES)
 def test_places_that_tell_of_the_machine_hold_nothing(process, place):
     look = f"import os\ndef triangle(n):\n    raise ValueError(os.path.isfile({place!r}) or bool(os.path.isdir({place!r}) and os.listdir({place!r})))"
     assert said(process, look) == "False"
