@@ -30,10 +30,16 @@ def params(
     values: Iterable[Any],
     kept: Container[Any],
     name: Callable[[Any], str] = str,
-    others: pytest.MarkDecorator = pytest.mark.long,
+    rest: Container[Any] | None = None,
 ) -> list[Any]:
-    """Parameters of which `make test` keeps some; the others are long, or wait for a release."""
-    return [pytest.param(value, id=name(value), marks=[] if value in kept else [others]) for value in values]
+    """Parameters of which `make test` keeps some; `make rest` runs the others, or only `rest` of them."""
+
+    def marks(value: Any) -> list[pytest.MarkDecorator]:
+        if value in kept:
+            return []
+        return [pytest.mark.long if rest is None or value in rest else pytest.mark.release]
+
+    return [pytest.param(value, id=name(value), marks=marks(value)) for value in values]
 
 
 def every(nth: int, table: Iterable[Any]) -> set[Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 from project import ROOT
-from tiers import SPREAD, params
+from tiers import SPREAD, every, params
 from widgets.samples import MODULES
 
 from browser.asked import (
@@ -118,7 +118,7 @@ def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, n
     assert [*sideways(page), *torn(page)] == []
 
 
-@pytest.mark.long
+@pytest.mark.release
 @pytest.mark.parametrize("name", [name for name in PAGES if name not in FOR_AXE_TWICE])
 def test_widgets_of_a_page_move_and_come_back(visit, built_book: Path, name: str) -> None:
     page = visit(name)
@@ -152,7 +152,11 @@ def moved_and_back(page: Page, widgets: dict[str, Widget], book: Path, name: str
 
 @pytest.mark.parametrize(
     "module",
-    params([each for each in MODULES if each != "masking/mask_editor"], {"alignment/alignment", "data/merge_steps"}),
+    params(
+        [each for each in MODULES if each != "masking/mask_editor"],
+        {"alignment/alignment", "data/merge_steps"},
+        rest=SPREAD,
+    ),
 )
 def test_every_control_answers_to_every_key(visit, built_book: Path, module: str) -> None:
     """`make test` asks this of one widget of each kind."""
@@ -160,8 +164,9 @@ def test_every_control_answers_to_every_key(visit, built_book: Path, module: str
     answer(Widget(visit(page), index))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in FOR_AXE_TWICE])
+@pytest.mark.parametrize(
+    "name", params([name for name in PAGES if name not in FOR_AXE_TWICE], (), rest=every(4, PAGES))
+)
 def test_page_has_no_barriers_in_the_dark_on_a_phone(visit, axe: str, name: str) -> None:
     page = visit(name, scheme="dark", viewport=PHONE)
     alive(page, "dark")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from playwright.sync_api import Locator, Page
-from tiers import SPREAD, params
+from tiers import SPREAD, every, params
 from widgets.samples import MODULES
 
 from browser.driving import PHONE, Widget, places
@@ -95,7 +95,10 @@ def middle(part: Locator) -> tuple[float, float]:
     return at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
 
 
-@pytest.fixture(scope="module", params=params(MODULES, ["positional/encoding"], "stage {} by finger".format))
+@pytest.fixture(
+    scope="module",
+    params=params(MODULES, ["positional/encoding"], "stage {} by finger".format, {*SPREAD, *every(2, HANDLES)}),
+)
 def opened(request, visitor, built_book: Path) -> Iterator[Held]:
     with visitor() as visit:
         place = places(built_book, request.param)[0]

@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl
 import nbformat
 import pytest
 from playwright.sync_api import Page
+from tiers import SPREAD, params
 from widgets.samples import MODULES, importing, sample, sampled
 
 from browser.driving import Widget
@@ -203,7 +204,7 @@ def card(notebook: Notebook, module: str) -> Widget:
     return Widget(notebook.page, box=box)
 
 
-EACH = pytest.mark.parametrize("module", MODULES)
+EACH = pytest.mark.parametrize("module", params(MODULES, SPREAD, rest=()))
 
 
 @EACH

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from tiers import params
+from tiers import SPREAD, every, params
 from torch.testing import assert_close
 from widgets.reading import numbers
 from widgets.samples import MODULES, made, sample, samples
@@ -597,7 +597,7 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
 SHOWN = {"masking/mask_editor", "positional/encoding", "training/training_replay"}
 
 
-@pytest.mark.parametrize("module", params(MODULES, SHOWN))
+@pytest.mark.parametrize("module", params(MODULES, SHOWN, rest={*SPREAD, *every(3, MODULES)}))
 def test_numbers_in_the_browser_are_those_of_the_library_and_of_the_still(stand: Bench, module: str) -> None:
     """In each state of the widget's Sample: of its still picture, as it opens; of the library, wherever it is moved."""
     stem, name = module.split("/")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
-from tiers import CHAPTERS, SPREAD, params
+from tiers import CHAPTERS, SPREAD, every, params
 from widgets.samples import MODULES
 
 from browser.asked import COLOURS
@@ -48,7 +48,7 @@ class Stage(NamedTuple):
 
 @pytest.fixture(
     scope="module",
-    params=params(STAGES, KEPT, lambda stage: "stage {} {}".format(*stage)),
+    params=params(STAGES, KEPT, lambda stage: "stage {} {}".format(*stage), [(module, "http") for module in SPREAD]),
 )
 def stage(request, visitor: Callable[[], Visitor], built_book: Path) -> Iterator[Stage]:
     """The pages that show a module: opened once, and reset before each test."""
@@ -131,7 +131,7 @@ def test_what_is_no_state_changes_nothing(stage: Stage) -> None:
     assert widget.look() == stage.fresh(place)
 
 
-@pytest.mark.parametrize("module", params(MODULES, ("layers/layer_norm",)))
+@pytest.mark.parametrize("module", params(MODULES, ("layers/layer_norm",), rest=SPREAD))
 def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, built_book: Path, module: str) -> None:
     place = places(built_book, module)[0]
     widget = Widget(visit(place.page), place.index)
@@ -155,7 +155,10 @@ def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, bui
 LEFT = [*((module, "http") for module in MODULES), ("decoding/beam_tree", "file")]
 
 
-@pytest.mark.parametrize("module_at", params(LEFT, [("layers/layer_norm", "http")], "-".join))
+@pytest.mark.parametrize(
+    "module_at",
+    params(LEFT, [("layers/layer_norm", "http")], "-".join, [LEFT[-1], *((module, "http") for module in SPREAD)]),
+)
 def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, module_at: tuple[str, str]) -> None:
     """Its controls too: a browser would put them where they were, and no widget hears of it."""
     module, at = module_at
@@ -253,10 +256,11 @@ def looked_at(book: Path, some: bool) -> list[str]:
     return [name for name in pages_with_widgets(book) if (name in kept) == some]
 
 
+STEMS = sorted({module.split("/")[0] for module in MODULES})
 THROWING = """globalThis.tfmWidgets ??= {}; tfmWidgets["%s"] = { render() { throw new Error("on purpose"); } };"""
 
 
-@pytest.mark.parametrize("stem", params(sorted({module.split("/")[0] for module in MODULES}), ("decoding",)))
+@pytest.mark.parametrize("stem", params(STEMS, ("decoding",), rest=every(4, STEMS)))
 @pytest.mark.parametrize("code", [pytest.param("", marks=pytest.mark.long), THROWING], ids=["lost", "throwing"])
 def test_a_failing_widget_leaves_its_picture_and_a_sentence(visit, bases, stem: str, code: str) -> None:
     """Every other widget of a chapter is lost, and the rest throws; those between live on."""

@@ -542,7 +542,7 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("arguments", params(SENTENCES, every(12, SENTENCES), " ".join))
+@pytest.mark.parametrize("arguments", params(SENTENCES, every(12, SENTENCES), " ".join, every(3, SENTENCES)))
 def test_what_cannot_be_is_said_in_a_sentence(arguments: tuple, tmp_path: Path):
     run = tfm(*arguments, cwd=tmp_path)
     assert (

@@ -17,7 +17,7 @@ import pytest
 import torch
 from jaxtyping import config as jaxtyping_config
 from project import CHAPTERS
-from tiers import params
+from tiers import every, params
 
 from experiments import translator_switches
 from experiments.translator_twin import MARGIN, Answer, Both, Numbers, Oracle, Twin, largest, told_off
@@ -280,7 +280,7 @@ def off(name: str, pairs: list[tuple[list[int], list[int]]]) -> list[Answer]:
     return Twin().does(free, {"do": "force", "pairs": pairs, "off": OFF[name]})
 
 
-@pytest.mark.parametrize("name", params(OFF, ["positions"]))
+@pytest.mark.parametrize("name", params(OFF, ["positions"], rest=every(4, OFF)))
 def test_a_switch_does_what_it_does_to_the_library(name: str, oracle: Oracle) -> None:
     whole = oracle.greedy(FEW)
     free, forced = off(name, [(oracle.source(sentence), whole[sentence]) for sentence in FEW])

@@ -15,7 +15,7 @@ KEPT = every(8, ALL)
 KEPT |= {"loaded as lacking every answer, whenever it is asked"}  # which once held a class for ever
 
 
-@pytest.mark.parametrize("name", params(ALL, KEPT, others=pytest.mark.release))
+@pytest.mark.parametrize("name", params(ALL, KEPT, rest=()))
 def test_an_odd_reply_earns_nothing_and_is_no_fault_of_the_grader(judge_of, name):
     case, judged = ALL[name], judge_of(name)
     before, process = judged.process._process, judged.process

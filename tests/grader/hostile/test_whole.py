@@ -164,7 +164,7 @@ def graded():
     process.close()
 
 
-@pytest.mark.parametrize("name", params(ATTACKS, every(10, ATTACKS)))
+@pytest.mark.parametrize("name", params(ATTACKS, every(10, ATTACKS), rest=every(3, ATTACKS)))
 def test_an_attack_by_the_whole_run_earns_nothing(graded, name):
     result = graded(ATTACKS[name])
     assert (result.points, "4 of 4 points" in str(result)) == (0, False), result
