@@ -153,6 +153,7 @@ def test_what_is_missing_is_named_with_a_command_that_installs_it(missed, source
     assert built.is_file(), "the book of the last build is there"
 
 
+@pytest.mark.long
 def test_without_any_extra_the_help_says_what_to_install_for_which_command(unpacked_wheel, tmp_path):
     words = ("-m", "tfm_lib.cli")
     done = python(*words, "--help", missing=not_brought(), library=unpacked_wheel, cwd=tmp_path)
@@ -221,6 +222,7 @@ ROOMS = {
 }
 
 
+@pytest.mark.long
 def test_a_room_that_is_entered_without_its_extra_says_which(sources):
     """Each of its modules is imported with what the library itself requires, or refuses with the sentence."""
     rooms = {}

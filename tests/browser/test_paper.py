@@ -104,7 +104,7 @@ def test_a_page_fills_few_sheets_and_tells_its_answers(visit, folder: Path, name
     ("name", "viewport"),
     [
         *(pytest.param(name, DESKTOP, id=name, marks=pytest.mark.long) for name in PAGES),
-        pytest.param("chapters/masking", PHONE, id="chapters/masking from a phone"),
+        pytest.param("chapters/masking", PHONE, id="chapters/masking from a phone", marks=pytest.mark.long),
         pytest.param("chapters/decoding", PHONE, id="chapters/decoding from a phone", marks=pytest.mark.long),
     ],
 )

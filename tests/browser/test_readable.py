@@ -43,7 +43,7 @@ GROUNDS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", params(["light", "dark"], ["dark"]))
+@pytest.mark.parametrize("scheme", params(["light", "dark"], []))
 def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
     grounds = [each for stem in KEPT for each in visit(f"chapters/{stem}", scheme=scheme).evaluate(GROUNDS)]
     assert len({ground for ground, *_ in grounds}) > 1, "on paper and in boxes"

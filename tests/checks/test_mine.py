@@ -14,6 +14,7 @@ import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from lib.test_cli import tfm
+from tiers import every, params
 from typer.testing import CliRunner
 
 from tfm_lib import cli, decoding, evaluation, layers, masking, mine, multihead, training, transformer
@@ -723,7 +724,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", params(BROKEN, every(5, BROKEN)))
 def test_a_broken_part_is_named(shell, shipped, name):
     solve(shell, "masking.triangle", TRIANGLE)
     function, place, reason = BROKEN[name]

@@ -326,6 +326,7 @@ def test_a_missing_browser_is_told_with_what_helps(monkeypatch: pytest.MonkeyPat
         browser.find_browser()
 
 
+@pytest.mark.long
 def test_bench_says_that_a_browser_is_missing() -> None:
     run = tfm("bench", "input", CHROMIUM="/nowhere/chromium")
     assert run.returncode == 1

@@ -95,7 +95,6 @@ def test_scores_of_a_thousand_are_no_problem_for_tiles():
     assert_close(tiled_attention(Q, K, V, size=4), attention(Q, K, V)[0])
 
 
-@pytest.mark.long
 def test_tiles_have_the_first_and_second_derivatives_that_finite_differences_find():
     assert torch.autograd.gradcheck(lambda *inputs: tiled_attention(*inputs, size=2), words(5, 4))
     assert torch.autograd.gradgradcheck(lambda *inputs: tiled_attention(*inputs, size=2), words(5, 4))
@@ -334,7 +333,6 @@ def test_gates_of_1_leave_the_plain_sum_and_gates_of_0_the_position_alone():
     assert_close(gated_recurrence(Q, K, V, Q.new_zeros(2, 20), 8), (Q * K).sum(-1, keepdim=True) * V)
 
 
-@pytest.mark.long
 def test_the_gated_recurrence_has_the_derivatives_that_finite_differences_find():
     torch.manual_seed(0)
     inputs = [*words(5, 5), torch.rand(2, 5, dtype=torch.float64).requires_grad_()]

@@ -608,6 +608,7 @@ def test_more_than_a_page_can_carry(written, monkeypatch) -> None:
         heads(open_folder(written("gpt2")), "The animal was tired and cold.")
 
 
+@pytest.mark.long
 def test_a_page_stands_alone(written) -> None:
     made = page(open_folder(written("gpt2")), "</script><b>tired & cold</b>", written("gpt2"))
     assert made.count("<script") == made.count("</script>") == 5
@@ -644,6 +645,7 @@ def test_without_a_sentence_the_folder_is_checked(written, tmp_path, monkeypatch
     assert "Give it a sentence to see its heads" in capsys.readouterr().out and not [*tmp_path.iterdir()]
 
 
+@pytest.mark.long
 def test_tfm_load_says_what_stands_in_the_way(copied, tmp_path) -> None:
     folder = copied("gpt2")
     with pytest.raises(Refusal, match="page.html cannot be written .*Name another place"):
@@ -654,6 +656,7 @@ def test_tfm_load_says_what_stands_in_the_way(copied, tmp_path) -> None:
     assert "Traceback" not in done.stderr and "model_type is 'mamba'" in done.stderr
 
 
+@pytest.mark.long
 def test_nothing_of_theirs_is_needed_to_load(written, tmp_path) -> None:
     """transformers writes; the library reads without it."""
     code = f"""

@@ -119,6 +119,7 @@ def told(result: Judged) -> list[tuple[str, float]]:
     return [(result.exercises[id].status, result.exercises[id].points) for id in TWO]
 
 
+@pytest.mark.long
 def test_an_honest_answer_keeps_its_points(judge):
     assert told(judge.judge(job("7", TWO))) == [("ok", 1), ("ok", 1)]
 
@@ -208,7 +209,7 @@ def test_what_an_answer_makes_of_the_memory_is_no_fault_of_the_grader(judge, mad
     assert (lost[0] in ("ok", "stopped"), lost[1], kept) == (True, 0, ("ok", 1))
 
 
-@pytest.mark.parametrize("name", params(FAULTY, ("misspelt", "hands")))
+@pytest.mark.parametrize("name", params(FAULTY, ()))
 def test_a_fault_of_the_test_is_no_fault_of_the_answer(judge, name):
     row = judge.judge(job("7", [f"masking.{name}"])).exercises[f"masking.{name}"]
     assert row.status == "infrastructure", row
