@@ -32,10 +32,10 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
 	@$(RUN) $(PY) tests/quick.py $(SINCE)
 
-test: ready  ## set up and run the tests, in 10 to 20 minutes (options: TESTS="tests/lib/test_masking.py -x")
+test: ready  ## set up and run the tests, in about 10 minutes (options: TESTS="tests/lib/test_masking.py -x")
 	@$(RUN) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
-rest: ready  ## run the tests that make test leaves out
+rest: ready  ## run the tests that make test leaves out, in about 20 minutes
 	@$(RUN) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
 
 test-all: test rest  ## run every test: make test, then make rest
@@ -50,7 +50,7 @@ NEW := .venv-new
 new: $(BUNDLES) $(WHEEL)  ## the same with the newest that are there, in .venv-new (options: NEW=.venv-3.13 PYTHON=python3.13)
 	@PIP_UPGRADE=1 PIP_UPGRADE_STRATEGY=eager $(MAKE) --always-make tried VENV=$(NEW) CONSTRAINTS=/dev/null
 
-release: ready  ## run what proves rather than guards, in one to two hours: mutations, other Pythons, other processors
+release: ready  ## run what proves rather than guards, in two to three hours: mutations, every widget in a browser, other Pythons, other processors
 	@$(RUN) $(PY) tests/release.py $(RELEASE)
 
 extras: $(DONE)/dev $(WHEEL)  ## each extra in an empty environment of its own, from the wheel, with its commands run (needs a network)

@@ -1,8 +1,9 @@
-"""Which tests are left to the long tier: `make test` runs the others, `make test-all` runs them all.
+"""Which tests run when: `make test`, `make rest` (marked long), `make release` (marked release).
 
 A test is long where a shorter one finds the same faults: what all widgets, pages or questions share is asked of one of
-each kind in `make test`, and of the rest in the long tier. So is whatever takes minutes by its nature: a second build
-of the book, JupyterLab, Firefox, a training in processes of its own, a channel that must sleep to be found.
+each kind in `make test`, of some more in `make rest`, and of the others before a release. So is whatever takes minutes
+by its nature: a second build of the book, JupyterLab, Firefox, a training in processes of its own, a channel that must
+sleep to be found.
 """
 
 from __future__ import annotations
