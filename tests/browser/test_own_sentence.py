@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from playwright.sync_api import Page
-from tiers import params
+from tiers import every, params
 
 from browser.driving import PHONE, Widget, places, until
 from browser.test_every_page import AXE, findings
@@ -169,7 +169,7 @@ SHOWS: dict[str, Callable[[Widget, Translator, str], None]] = {
     "transformer/film": film,
     "transformer/follow_token": follow_token,
 }
-EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))
+EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",), rest=every(4, SHOWS)))
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,7 @@ EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",)))
         [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")],
         [("decoding/sampling", "file")],
         "-".join,
+        [(module, "file") for module in every(3, SHOWS)],
     ),
 )
 def test_a_typed_sentence_is_shown_as_the_library_has_it_and_reset_restores(

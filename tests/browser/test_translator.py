@@ -100,6 +100,7 @@ def test_greedy_beam_and_chance(visit, built_book: Path, library: Translator) ->
     params(
         ["positions", "scale", "causal", "cross", "residuals", "encoder.0", "decoder.2", "decoder.1.cross_attention.3"],
         ["positions"],
+        rest=["causal", "decoder.2"],
     ),
 )
 def test_a_part_is_switched_off_as_in_the_library(visit, built_book: Path, library: Translator, name: str) -> None:

@@ -238,7 +238,6 @@ def without_times(folder: Path) -> dict[str, dict]:
     return made
 
 
-@pytest.mark.long
 def test_what_was_judged_is_not_judged_again_and_what_changed_is(course, tmp_path):
     before = without_times(course / "results")
     again = tfm("grade", course / "submissions", "--bundle", course / "bundle")

@@ -488,7 +488,7 @@ def test_what_is_no_file_is_said(course, tmp_path):
     assert "it is a link" in refused("grade", link, "--visible", "--bundle", course / "bundle")
 
 
-@pytest.mark.long
+@pytest.mark.release
 @pytest.mark.parametrize(
     "code",
     [
@@ -549,7 +549,7 @@ def test_each_submission_in_a_container_is_a_user_that_nobody_is():
     assert len(numbers) > 1, "limits on threads count those of the whole host"
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_a_folder_that_can_be_entered_is_not_closed(course, home):
     """The bundle is closed by the grader itself; if the library is open, nothing is graded."""
     for folder in (home / "source", home / "source" / "bundle"):

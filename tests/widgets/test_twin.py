@@ -77,7 +77,7 @@ def oracle() -> Oracle:
 SOME = [*OURS[::16], *dict.fromkeys([*NASTY[::16], "", " ", "\n\n", max(NASTY, key=len)])]
 
 
-@pytest.fixture(scope="module", params=params(["some", "all"], ("some",)))
+@pytest.fixture(scope="module", params=params(["some", "all"], ("some",), rest=()))
 def both(request) -> Both:
     return Both(SOME if request.param == "some" else [*OURS, *NASTY])
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_translated_is_left(both: Both) -> None:
     assert [found["translation"] for found in both.left.told] == [""] * len(both.refused)
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_the_plain_products_write_the_same() -> None:
     (fast,) = Twin().does({"do": "about"})
     sentences = [*sorted(OURS, key=len)[:10], *(sentence for sentence in NASTY if 3 < len(sentence) < 20)][:20]
@@ -318,7 +318,7 @@ def viewed(name: str, sentences: list[str], folder: Path | None = None, **how: A
     return [each["found"] for each in answer.told]
 
 
-@pytest.mark.parametrize("widest", params([3, 6], []))
+@pytest.mark.parametrize("widest", params([3, 6], [], rest=[3]))
 def test_the_tree_of_a_beam_is_the_librarys(widest: int, oracle: Oracle) -> None:
     for sentence, found in zip(FEW, viewed("tree", FEW, widest=widest), strict=True):
         wanted = translator_tree(oracle.translator, sentence, widest)
@@ -332,7 +332,7 @@ def test_the_tree_of_a_beam_is_the_librarys(widest: int, oracle: Oracle) -> None
         assert made.text(made.best.ids) == library.text(library.best.ids)
 
 
-@pytest.mark.parametrize("place", params([0, 2, None], []))
+@pytest.mark.parametrize("place", params([0, 2, None], [], rest=[None]))
 def test_the_next_token_at_a_fork_is_the_librarys(place: int | None, oracle: Oracle) -> None:
     found = viewed("sampling", FEW, named=12, **({} if place is None else {"place": place}))
     greedy = oracle.greedy(FEW)
@@ -514,7 +514,7 @@ def drawn_model(folder: Path, norm: str, bits: int, max_len: int = 24) -> Transl
 MODELS = [(norm, bits) for bits in BITS for norm in ("post", "pre")]
 
 
-@pytest.mark.parametrize("model", params(MODELS, [], "{0[0]} {0[1]}".format))
+@pytest.mark.parametrize("model", params(MODELS, [], "{0[0]} {0[1]}".format, [("post", BITS[0]), ("pre", BITS[-1])]))
 def test_another_model_with_another_tokenizer(model: tuple[str, int], tmp_path: Path) -> None:
     own = drawn_model(tmp_path, *model)
     sentences = [

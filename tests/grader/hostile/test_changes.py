@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from tiers import every, params
 
 from grader.hostile.assignment import LIMITS
 from grader.hostile.cases import notebook
@@ -85,7 +86,7 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("written", WRITES)
+@pytest.mark.parametrize("written", params(WRITES, every(3, WRITES), rest=()))
 def test_an_answer_that_changes_its_input_is_refused(halves, written):
     code = f"def halve(x, sizes, options):\n    right = x / options['by']\n    {written}\n    return right"
     rows = halves(code)["masking.halve"]["tests"]

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from project import ROOT
-from tiers import params
+from tiers import every, params
 
 from grader.hostile.assignment import LIMITS
 from grader.hostile.cases import notebook
@@ -133,7 +133,7 @@ def test_a_test_that_an_answer_keeps_busy_ends_in_time_and_costs_that_exercise_a
     assert time.monotonic() - began < 120  # a new judge is among that
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_a_test_without_end_is_named_after_one_try_and_costs_no_other_exercise(judge):
     result = judge.judge(job("7", ["masking.endless", "masking.second"]))
     rows = [result.exercises[id] for id in ("masking.endless", "masking.second")]
@@ -141,7 +141,7 @@ def test_a_test_without_end_is_named_after_one_try_and_costs_no_other_exercise(j
     assert rows[0].reason.startswith("the test has_no_end ran for 22 seconds without a word from the answer")
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_whom_the_command_stops_is_among_the_items_and_learns_no_more_than_others(judge):
     rows = [judge.judge(job(first, ["masking.first"])).exercises["masking.first"] for first in ("'count'", "8")]
     made = [
@@ -179,7 +179,7 @@ def test_the_sentence_about_who_sleeps_tells_for_how_long_the_judge_was_held(jud
     assert 15 <= row.took.seconds < 35  # the two tries, and making two cells on a busy machine
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_an_answer_that_brings_the_judge_down_costs_that_exercise_alone(judge):
     result = judge.judge(job("'die'", TWO))
     assert told(result) == [("stopped", 0), ("ok", 1)]
@@ -209,7 +209,7 @@ def test_what_an_answer_makes_of_the_memory_is_no_fault_of_the_grader(judge, mad
     assert (lost[0] in ("ok", "stopped"), lost[1], kept) == (True, 0, ("ok", 1))
 
 
-@pytest.mark.parametrize("name", params(FAULTY, ()))
+@pytest.mark.parametrize("name", params(FAULTY, (), rest=every(3, FAULTY)))
 def test_a_fault_of_the_test_is_no_fault_of_the_answer(judge, name):
     row = judge.judge(job("7", [f"masking.{name}"])).exercises[f"masking.{name}"]
     assert row.status == "infrastructure", row

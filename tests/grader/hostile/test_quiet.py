@@ -86,7 +86,7 @@ def page(row: dict) -> str:
     return student_page(made, "Masks") + gradescope(made)
 
 
-@pytest.mark.long
+@pytest.mark.release
 @pytest.mark.parametrize("name", ENDS)
 def test_a_students_page_looks_the_same_however_a_program_ends_in_a_hidden_test(pages, name):
     assert "A hidden test did not hold: look back." in page(pages[name])

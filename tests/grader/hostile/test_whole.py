@@ -164,14 +164,14 @@ def graded():
     process.close()
 
 
-@pytest.mark.parametrize("name", params(ATTACKS, every(10, ATTACKS), rest=every(3, ATTACKS)))
+@pytest.mark.parametrize("name", params(ATTACKS, every(10, ATTACKS), rest=every(5, ATTACKS)))
 def test_an_attack_by_the_whole_run_earns_nothing(graded, name):
     result = graded(ATTACKS[name])
     assert (result.points, "4 of 4 points" in str(result)) == (0, False), result
     assert result.status != "infrastructure", result
 
 
-@pytest.mark.parametrize("way", params(WAYS_ROUND, ("a method",)))
+@pytest.mark.parametrize("way", params(WAYS_ROUND, ("a method",), rest=every(4, WAYS_ROUND)))
 def test_a_forbidden_call_is_held_by_what_is_called(graded, way):
     """The triangle, an exercise that forbids nothing, is right by the same way."""
     body = f"""
