@@ -32,10 +32,10 @@ book: $(DONE)/book $(BUNDLES) $(WHEEL)  ## set up, execute the chapters, build _
 quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minutes (options: SINCE=main~3)
 	@$(RUN) $(PY) tests/quick.py $(SINCE)
 
-test: ready  ## set up and run the tests, in about 10 minutes (options: TESTS="tests/lib/test_masking.py -x")
+test: ready  ## set up and run the tests, in about 12 minutes (options: TESTS="tests/lib/test_masking.py -x")
 	@$(RUN) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
-rest: ready  ## run the tests that make test leaves out, in about 20 minutes
+rest: ready  ## run the tests that make test leaves out, in about half an hour
 	@$(RUN) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
 
 test-all: test rest  ## run every test: make test, then make rest
