@@ -1,7 +1,7 @@
 """Run what proves rather than guards, and note the outcome with the commit: `make release` (two to three hours).
 
-Every mutation of the core, tests that are many of a kind, the other Pythons of this machine, imitated processors. The log of each step lies in
-`_build/release/`; what came of them is added to `tests/released.txt`.
+Every mutation of the core, tests that are many of a kind, the other Pythons of this machine, imitated processors.
+The log of each step lies in `_build/release/`; what came of them is added to `tests/released.txt`.
 """
 
 from __future__ import annotations

@@ -362,10 +362,11 @@ def test_a_damaged_output_is_a_sentence(packed, says):
     ],
 )
 def test_a_hostile_head_is_a_sentence(head, says):
+    spelt(RIGHT, ["stressed"])  # what torch imports for its first model without numbers is not counted
     began = time.process_time()
     with pytest.raises(BadWeights, match=says):
         spelt(made_of(**head), ["stressed"])
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 2
 
 
 def test_a_file_without_sizes_is_a_sentence():
