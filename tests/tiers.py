@@ -1,7 +1,7 @@
 """Which tests run when: `make test`, `make rest` (marked long), `make release` (marked release).
 
 A test is long where a shorter one finds the same faults: what all widgets, pages or questions share is asked of one of
-each kind in `make test`, of some more in `make rest`, and of the others before a release. So is whatever takes minutes
+each kind in `make test`, of every fourth in `make rest`, and of the others before a release. So is whatever takes minutes
 by its nature: a second build of the book, JupyterLab, Firefox, a training in processes of its own, a channel that must
 sleep to be found.
 """
@@ -33,16 +33,19 @@ def params(
     name: Callable[[Any], str] = str,
     rest: Container[Any] | None = None,
 ) -> list[Any]:
-    """Parameters of which `make test` keeps some; `make rest` runs the others, or only `rest` of them."""
+    """Parameters of which `make test` keeps some, and `make rest` every fourth of the others, or `rest` of them."""
+    values = list(values)
+    if rest is None:
+        rest = [value for value in values if value not in kept][::4]
 
     def marks(value: Any) -> list[pytest.MarkDecorator]:
         if value in kept:
             return []
-        return [pytest.mark.long if rest is None or value in rest else pytest.mark.release]
+        return [pytest.mark.long if value in rest else pytest.mark.release]
 
     return [pytest.param(value, id=name(value), marks=marks(value)) for value in values]
 
 
 def every(nth: int, table: Iterable[Any]) -> set[Any]:
-    """The first and every `nth` after it of many cases that one mechanism has to withstand; the others are long."""
+    """The first and every `nth` after it of many cases that one mechanism has to withstand."""
     return {*list(table)[::nth]}

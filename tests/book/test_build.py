@@ -232,7 +232,7 @@ def test_a_page_with_a_fault_fails_each_build_until_it_is_mended(toy_book, capfd
     assert toy_book.executed() == ["one", "two"]
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_the_plain_command_of_jupyter_book_builds_the_same(toy_book) -> None:
     for expected in (["one", "two"], []):
         subprocess.run(

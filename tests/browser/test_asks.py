@@ -160,8 +160,7 @@ def same(box: Locator, condition: str) -> bool:
     )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("stem", STEMS)
+@pytest.mark.parametrize("stem", params(STEMS, ()))
 def test_answers_are_remembered_and_forgotten(visit, stem: str) -> None:
     page = visit(f"chapters/{stem}", viewport=PHONE)
     given = {}

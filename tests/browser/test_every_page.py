@@ -165,7 +165,7 @@ def test_every_control_answers_to_every_key(visit, built_book: Path, module: str
 
 
 @pytest.mark.parametrize(
-    "name", params([name for name in PAGES if name not in FOR_AXE_TWICE], (), rest=every(4, PAGES))
+    "name", params([name for name in PAGES if name not in FOR_AXE_TWICE], (), rest=every(12, PAGES))
 )
 def test_page_has_no_barriers_in_the_dark_on_a_phone(visit, axe: str, name: str) -> None:
     page = visit(name, scheme="dark", viewport=PHONE)

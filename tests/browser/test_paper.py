@@ -101,15 +101,16 @@ def test_a_page_fills_few_sheets_and_tells_its_answers(visit, folder: Path, name
 
 
 @pytest.mark.parametrize(
-    ("name", "viewport"),
-    [
-        *(pytest.param(name, DESKTOP, id=name, marks=pytest.mark.long) for name in PAGES),
-        pytest.param("chapters/masking", PHONE, id="chapters/masking from a phone", marks=pytest.mark.long),
-        pytest.param("chapters/decoding", PHONE, id="chapters/decoding from a phone", marks=pytest.mark.long),
-    ],
+    "name_on",
+    params(
+        [*((name, "desktop") for name in PAGES), ("chapters/masking", "phone"), ("chapters/decoding", "phone")],
+        (),
+        " on the ".join,
+    ),
 )
-def test_widgets_are_whole_on_paper(visit, folder: Path, name: str, viewport: dict) -> None:
-    page = visit(name, at="file", viewport=viewport)
+def test_widgets_are_whole_on_paper(visit, folder: Path, name_on: tuple[str, str]) -> None:
+    name, on = name_on
+    page = visit(name, at="file", viewport={"desktop": DESKTOP, "phone": PHONE}[on])
     if not page.locator(".tfm-widget").count():
         return
     page.evaluate(ALONE)

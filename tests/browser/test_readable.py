@@ -50,7 +50,7 @@ def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
     assert all(ground == cover and image.count("gradient") == 4 for ground, cover, image in grounds)
 
 
-@pytest.mark.parametrize("some", params([True, False], [True], lambda some: "some" if some else "all"))
+@pytest.mark.parametrize("some", params([True, False], [True], lambda some: "some" if some else "all", ()))
 def test_every_label_of_a_figure_is_large_enough_on_a_phone(visit, some: bool) -> None:
     """And stands whole in its figure, which need not be scrolled."""
     small, seen = {}, 0

@@ -352,7 +352,7 @@ def handed_in(home: Path, *flags: str, kind: str = ".ipynb", **files: bytes) -> 
     return json.loads((home / "results" / "results.json").read_text("utf-8"))
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_a_submission_is_graded_in_a_container(course, home):
     right = next(
         each.solution_code

@@ -491,7 +491,7 @@ def test_two_processes_train_as_one(tmp_path: Path):
     assert len(curves[0]) >= 4 and curves[0] == pytest.approx(curves[1], abs=1e-4)
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_translate_says_translations_and_nothing_else(finished: Path):
     by_line = tfm("translate", "--model", finished, input="a b c\n\nd e\n")
     assert by_line.returncode == 0 and by_line.stderr == ""

@@ -93,7 +93,7 @@ def test_a_students_page_looks_the_same_however_a_program_ends_in_a_hidden_test(
     assert page(pages[name]) == page(pages["it raises"])
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_the_instructor_sees_why_it_was_stopped(pages):
     assert "took " in pages["it takes too much processor time"]["cause"]
     assert "disturbed" in pages["it disturbs the wire"]["cause"]
