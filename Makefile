@@ -35,7 +35,7 @@ quick: $(DONE)/dev $(BUNDLES)  ## test what your changes concern, in three minut
 test: ready  ## set up and run the tests, in about 12 minutes (options: TESTS="tests/lib/test_masking.py -x")
 	@$(RUN) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
-rest: ready  ## run the tests that make test leaves out, in about half an hour
+rest: ready  ## run the tests that make test leaves out, in about 25 minutes
 	@$(RUN) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
 
 test-all: test rest  ## run every test: make test, then make rest

@@ -169,7 +169,7 @@ SHOWS: dict[str, Callable[[Widget, Translator, str], None]] = {
     "transformer/film": film,
     "transformer/follow_token": follow_token,
 }
-EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",), rest=every(4, SHOWS)))
+EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",), rest=every(8, SHOWS)))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ EACH = pytest.mark.parametrize("module", params(SHOWS, ("decoding/sampling",), r
         [*((module, "file") for module in SHOWS), (next(iter(SHOWS)), "http")],
         [("decoding/sampling", "file")],
         "-".join,
-        [(module, "file") for module in every(3, SHOWS)],
+        [(module, "file") for module in every(6, SHOWS)],
     ),
 )
 def test_a_typed_sentence_is_shown_as_the_library_has_it_and_reset_restores(

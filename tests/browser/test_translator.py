@@ -364,7 +364,13 @@ KEPT = [("twin.js", "a page in its place")]
 
 
 @pytest.mark.parametrize(
-    ("name", "damage"), [pytest.param(*each, marks=[] if each in KEPT else [pytest.mark.long]) for each in DAMAGED]
+    ("name", "damage"),
+    [
+        pytest.param(
+            *each, marks=[] if each in KEPT else [pytest.mark.long if each in DAMAGED[::4] else pytest.mark.release]
+        )
+        for each in DAMAGED
+    ],
 )
 def test_a_part_that_came_damaged_is_told_and_fetched_again(
     visit, built_book: Path, bases, library: Translator, name: str, damage: str

@@ -597,7 +597,7 @@ def stand(tmp_path_factory, serve, contexts) -> Iterator[Bench]:
 SHOWN = {"masking/mask_editor", "positional/encoding", "training/training_replay"}
 
 
-@pytest.mark.parametrize("module", params(MODULES, SHOWN, rest={*SPREAD, *every(3, MODULES)}))
+@pytest.mark.parametrize("module", params(MODULES, SHOWN, rest={*SPREAD, *every(12, MODULES)}))
 def test_numbers_in_the_browser_are_those_of_the_library_and_of_the_still(stand: Bench, module: str) -> None:
     """In each state of the widget's Sample: of its still picture, as it opens; of the library, wherever it is moved."""
     stem, name = module.split("/")

@@ -100,14 +100,15 @@ def invented() -> dict:
 
 
 long = partial(pytest.param, marks=pytest.mark.long)  # these repeat trainings
+release = partial(pytest.param, marks=pytest.mark.release)
 
 
 @pytest.mark.parametrize(
     ("points", "says", "report"),
     [
-        long(7, "The verdict is another one", lambda: changed(verdict="better without"), id="hoped for"),
-        long(8, "prediction", lambda: changed(held=not REPORT["held"]), id="prediction saved"),
-        long(8, "no interval", lambda: changed(predicted=(-100, 100)), id="predicts everything"),
+        release(7, "The verdict is another one", lambda: changed(verdict="better without"), id="hoped for"),
+        release(8, "prediction", lambda: changed(held=not REPORT["held"]), id="prediction saved"),
+        release(8, "no interval", lambda: changed(predicted=(-100, 100)), id="predicts everything"),
         pytest.param(
             0, "fewer than 5", lambda: changed(**{a: REPORT[a][:3] for a in ("whole", "without")}), id="3 seeds"
         ),

@@ -22,7 +22,7 @@ def grades(course: Path) -> dict[str, tuple[str, str]]:
     return {row["student"]: (row["points"], row["of"]) for row in rows}
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_every_command_of_the_guide_works(tmp_path):
     tfm = f"{shutil.which('env')} PYTHONPATH={ROOT} {sys.executable} -m tfm_lib.cli"
     for command in COMMANDS:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
+from tiers import params
 
 from grader.hostile.assignment import HIDDEN, MANIFEST
 from grader.hostile.cases import BAND, IMPORTS, notebook
@@ -190,9 +191,7 @@ def as_user(number: int, folder: Path) -> list[str]:
     return [sys.executable, "-c", become]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.long]) for name in PLACES]
-)
+@pytest.mark.parametrize("name", params(PLACES, SHORT))
 def test_a_place(folder_below, name):
     place = PLACES[name]
     if place.mount and os.geteuid() != 0:

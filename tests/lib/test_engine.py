@@ -462,7 +462,7 @@ def test_ctrl_c_saves(tmp_path: Path):
     assert (tmp_path / "run" / "checkpoint.pt").exists()
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_two_processes_train_as_one(tmp_path: Path):
     options = ("--steps", 50, "--dropout", 0, "--precision", "float32")
     assert tfm(*TRAIN, *options, "--to", tmp_path / "one").returncode == 0
@@ -501,7 +501,7 @@ def test_translate_says_translations_and_nothing_else(finished: Path):
     assert by_name.stdout.splitlines() == [lines[0], lines[2]]
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_translate_gives_every_attention(finished: Path, tmp_path: Path):
     run = tfm("translate", "--model", finished, "--attention", tmp_path / "weights.json", "a b c")
     assert run.returncode == 0, run.stderr
