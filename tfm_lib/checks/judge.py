@@ -27,7 +27,8 @@ import numpy as np
 import torch
 from torch import Tensor, allclose, isclose
 
-import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
+import tfm_lib.checks.cells as cells  # noqa: PLR0402 (the package imports this module)
+import tfm_lib.checks.watching as watching  # noqa: PLR0402
 from tfm_lib.checks.carried import Weights
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
@@ -76,17 +77,19 @@ class Verdict:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        held = "".join(f"<li>{html.escape(text)}</li>" for text in self.held)
-        message = "".join(f"<p>{html.escape(text)}</p>" for text in (self.message, self.kept) if text)
+        held = "".join(f'<div class="tfm-held">✓ {_marked_up(text)}</div>' for text in self.held)
+        arrow = "→ " if self.status == "refused" else ""
+        message = f"<p>{arrow}{_marked_up(self.message)}</p>" if self.message else ""
+        message += f"<p>{_marked_up(self.kept)}</p>" if self.kept else ""
         return (
             f'<div class="tfm-verdict tfm-{self.status}" role="status">'
             f"<p><strong>{_MARKS[self.status]} {_WORDS[self.status]}</strong> <code>{html.escape(self.exercise)}</code></p>"
-            f"{f'<ul>{held}</ul>' if held else ''}{message}</div>"
+            f"{held}{message}</div>"
         )
 
 
 #: What is refused although it computes the right thing, or cannot be run again.
-NO_BUG = ("forbidden", "not used", "no end", CHANGES_INPUT)
+NO_BUG = ("forbidden", "not used", "no end", "another exercise's answer", CHANGES_INPUT)
 
 _MARKS = {"passed": "✓", "refused": "✗", "unsolved": "…"}
 _WORDS = {"passed": "That holds.", "refused": "Not yet.", "unsolved": "Yours to write."}
@@ -298,11 +301,8 @@ def check(id: str, *answers: Any) -> Verdict:
         asked = f'check("{id}", {", ".join(found.answers)})'
         message = f"{id} asks for {len(found.answers)} and was given {len(answers)}. Write: {asked}"
         return Verdict(id, "refused", message=message, mistake="another number of answers")
-    for name, answer in zip(found.answers, answers):
-        if stale := watching.newer_cell_that_failed(name, answer):
-            return Verdict(id, "refused", message=stale, mistake="older code")
     if any(answer is None or answer is ... for answer in answers):
-        return _unsolved(id)
+        return _unsolved(id, found.answers)
     for name, answer in zip(found.answers, answers):
         if isinstance(answer, str) and answer.endswith(".safetensors"):
             message = f'This is the name of a file. Hand in the weights that it holds: {name} = hand_in("{answer}", name="{name}")'
@@ -314,7 +314,15 @@ def check(id: str, *answers: Any) -> Verdict:
             )
             return Verdict(id, "refused", message=message, mistake="a result in place of the function")
     verdict = judged(found, answers)
-    return replace(verdict, kept=_kept(found, answers, verdict)) if verdict.status != "unsolved" else verdict
+    if not verdict.passed:
+        for name, answer in zip(found.answers, answers):
+            if stale := cells.stopped_since(name, answer):
+                return Verdict(id, "refused", message=stale, mistake="older code")
+    if verdict.status == "unsolved":
+        return _unsolved(id, found.answers, answers)
+    if verdict.status == "refused" and verdict.mistake is None and (other := _answers_another(found, answers)):
+        verdict = replace(verdict, message=f"{other} {verdict.message}", mistake="another exercise's answer")
+    return replace(verdict, kept=_kept(found, answers, verdict))
 
 
 def judged(found: Exercise, answers: Sequence[Any]) -> Verdict:
@@ -421,14 +429,33 @@ class _Noted:
         return call
 
 
+def _marked_up(text: str) -> str:
+    """`text` for a page: what stands between backticks is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
+
+
 def _name_of(answer: Any) -> str:
     return getattr(answer, "__name__", "the answer")
 
 
-def _unsolved(id: str) -> Verdict:
-    return Verdict(
-        id, "unsolved", message="The cell above still holds the stub. Replace the ... and run both cells again."
-    )
+def _unsolved(id: str, names: Sequence[str] = (), answers: Sequence[Any] = ()) -> Verdict:
+    """The verdict on a stub; where its answer may stand under another name, which."""
+    message = "The cell above still holds the stub. Replace the ... and run both cells again."
+    if other := next(filter(None, map(cells.renamed, names, answers)), ""):
+        handed = ", ".join(other if cells.renamed(*each) == other else each[0] for each in zip(names, answers))
+        message = f'{names[0]} is still the stub. If {other} is your answer, hand that over: check("{id}", {handed})'
+    return Verdict(id, "unsolved", message=message)
+
+
+def _answers_another(found: Exercise, answers: Sequence[Any]) -> str:
+    """A sentence if what was handed over has the name of another exercise's answer; empty if not."""
+    for name, answer in zip(found.answers, answers):
+        called = getattr(answer, "__name__", name)
+        others = [other for other in _exercises.values() if called in other.answers and called not in found.answers]
+        stem = found.id.split(".", maxsplit=1)[0]
+        if other := min(others, key=lambda other: not other.id.startswith(f"{stem}."), default=None):
+            return f"{called} answers {other.id}; {found.id} asks for {name}."
+    return ""
 
 
 def _explains(slip: Slip, came: Sequence[tuple[tuple, Any, Any]], tolerance: float) -> bool:

@@ -7,11 +7,9 @@ import dis
 import inspect
 import os
 import signal
-import sys
 import textwrap
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -19,6 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, allclose, nn
+
+from tfm_lib.checks.errors import told
 
 PATIENCE = 5  # seconds that a call of an answer may take
 CHANGES_INPUT = "changes its input"
@@ -65,7 +65,7 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an answer may raise becomes a sentence)
             if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
                 raise Unsolved from None
-            raise Refused(_describe_exception(name, args, error)) from None
+            raise Refused(told(name, answer, args, error, __file__)) from None
         if result is ... or (result is None and _is_stub(answer)):
             raise Unsolved
         if result is None and _is_idle(answer):
@@ -167,15 +167,6 @@ def clip(text: str, limit: int = 160) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _describe_exception(name: str, args: tuple, error: BaseException) -> str:
-    inputs = ", ".join(
-        f"a tensor of shape {tuple(a.shape)}" if isinstance(a, Tensor) else clip(repr(a), 40) for a in args
-    )
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
-    where = f" in line {frames[0].lineno} of your cell" if frames else ""
-    return f"{name}({inputs}) raised {type(error).__name__}{where}: {clip(str(error) or 'no message')}"
-
-
 def _is_stub(answer: Any) -> bool:
     """Whether a function's body is empty but for its docstring, `...` and `pass`, so that nothing was tried."""
     return _is_idle(answer) and not _says_return(answer)
@@ -239,7 +230,7 @@ def _interrupted(seconds: float, work: Callable[[], Any]) -> Any:
     def ring(*_: Any) -> None:
         passed = time.monotonic() - began
         its_own = passed - (_held_up() - held_up)  # what is left was slept through, or waited for a thread
-        if time.process_time() - used < 0.8 * seconds and its_own < 4 * seconds:  # others have the processor
+        if time.process_time() - used < 0.8 * seconds and its_own < 2 * seconds:  # others have the processor
             signal.setitimer(signal.ITIMER_REAL, seconds / 2)
         else:
             raise Endless(_no_end(passed))
@@ -365,47 +356,3 @@ def _codes(answer: Any, home: str | None = None, seen: set[int] | None = None) -
             helper = function.__globals__.get(name)
             if getattr(helper, "__module__", None) == home:
                 yield from _codes(helper, home, seen)
-
-
-def newer_cell_that_failed(name: str, answer: Any) -> str:
-    """In IPython: a sentence if the newest cell that defines `name` stopped, so that `answer` is older; else empty."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is None:
-        return ""
-    cells = shell.user_ns.get("In", [])[:-1]
-    marks = (f"def {name}(", f"def {name} (", f"class {name}", f"{name} =")
-    newest = next((cell for cell in reversed(cells) if any(mark in cell for mark in marks)), None)
-    if newest is None:
-        return ""
-    try:
-        tree = ast.parse(shell.transform_cell(newest))
-    except SyntaxError as error:
-        return (
-            f"The newest cell that defines {name} stopped: {type(error).__name__} in line {error.lineno}, {error.msg}. "
-            "So nothing of it counts yet. Mend that line, run the cell, then check again."
-        )
-    defined = next((node for node in ast.walk(tree) if getattr(node, "name", None) == name), None)
-    code = getattr(answer, "__code__", None)
-    if isinstance(defined, ast.FunctionDef) and code is not None and not _is_code_of(code, defined):
-        return (
-            f"The newest cell that defines {name} stopped before it did so, and {name} is still what an older cell made it. "
-            "Look at the error under that cell, mend it, run it, then check again."
-        )
-    return ""
-
-
-def _is_code_of(code: CodeType, node: ast.FunctionDef) -> bool:
-    """Whether `code` was made from the definition `node`, wherever in a file it stood."""
-    if node.decorator_list:
-        return True  # what a decorator makes has the code of its wrapper
-    try:
-        module = compile(ast.Module([node], []), "", "exec")
-    except SyntaxError:
-        return True  # `nonlocal`: it was defined inside another function
-    made = next(const for const in module.co_consts if isinstance(const, CodeType))
-    return _fingerprint(made) == _fingerprint(code)
-
-
-def _fingerprint(code: CodeType) -> tuple:
-    consts = tuple(_fingerprint(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts)
-    return code.co_code, code.co_names, code.co_varnames, consts
