@@ -1,4 +1,4 @@
-"""A right answer is never refused for how it came: eighty ways, each in a kernel of its own as far as it can tell."""
+"""A right answer is never refused for how it came: the ways of habits.py in a kernel, which is emptied before each."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 from project import ROOT
 
-from checks.habits import FILE, HABITS, SETUP, STUB, TOLD
+from checks.habits import CHECK, FILE, HABITS, RIGHT, SETUP, STUB, TOLD, WRONG
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +44,8 @@ def test_a_right_answer_passes_however_it_came(kernel):
 def test_what_went_wrong_is_told(kernel):
     told = {name: said for name, (cells, words) in TOLD.items() if words not in (said := kernel(cells))}
     assert told == {}
+
+
+def test_an_attempt_that_stopped_is_not_blamed_for_a_version_taken_back(kernel):
+    said = kernel([WRONG, "old = triangle", f"1 / 0\n{RIGHT}", "triangle = old", CHECK])
+    assert "the future" in said and "an older cell" not in said

@@ -110,7 +110,7 @@ WRONG = {
     "no tensor at all": (3.5, "This is a float, perhaps what double returned. Hand over the function itself"),
     "too many arguments": (
         lambda: 2,
-        "The check calls double with one argument, a tensor of shape (2, 2); yours takes no argument.",
+        "The check calls double with one argument, a tensor of shape (2, 2); yours is written for ().",
     ),
     "a forgotten return": (lambda x: print(end=""), "double returns nothing. Does it end with `return`?"),
     "in place, without return": (lambda x: x.mul_(2) and None, "double(a tensor of shape (2, 2)) raised"),

@@ -26,12 +26,14 @@ def stopped_since(name: str, answer: Any) -> str:
     for cell in reversed(cells):
         if own in (cell, _transformed(cell)):
             return newest or ""
-        newest = newest or _stopped(name, cell)
+        newest = _stopped(name, cell) if newest is None else newest
     return ""
 
 
 def _stopped(name: str, cell: str) -> str | None:
-    """What to say of a cell that would have defined the function `name`; None of one that would not."""
+    """What to say of a cell that would have defined the function `name`: nothing where it bound the name in another way;
+    None of a cell that does not bind it.
+    """
     if not re.search(rf"\b(def|class)\s+{name}\b|\b{name}\s*(:[^=\n]+)?=[^=]", cell):
         return None
     try:
@@ -42,7 +44,7 @@ def _stopped(name: str, cell: str) -> str | None:
             "So nothing of it counts yet. Mend that line, run the cell, then check again."
         )
     if not any(isinstance(node, ast.FunctionDef) and node.name == name for node in tree.body):
-        return None if not any(name in _bound(node) for node in ast.walk(tree)) else ""
+        return "" if any(name in _bound(node) for node in ast.walk(tree)) else None
     return (
         f"The newest cell that defines {name} stopped before it did so, and {name} is still what an older cell made it. "
         "Look at the error under that cell, mend it, run it, then check again."

@@ -18,40 +18,44 @@ from torch.nn import functional as F
 HOMES: dict[str, ModuleType] = {"torch": torch, "F": F}
 
 
-def told(name: str, answer: Callable[..., Any], args: tuple, error: BaseException, checks: str) -> str:
-    """The sentence about `error`, which `answer(*args)` raised; `checks` is the file that called it."""
+#: What the first cell of a chapter imports.
+IMPORTED = ("torch", "F", "nn", "math", "np", "Tensor", "check")
+
+
+def told(
+    name: str, answer: Callable[..., Any], args: tuple, kwargs: dict[str, Any], error: BaseException, checks: str
+) -> str:
+    """The sentence about `error`, which `answer(*args, **kwargs)` raised; `checks` is the file that called it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != checks]
-    if not frames and isinstance(error, TypeError) and (sentence := _another_count(name, answer, args)):
-        return sentence
-    inputs = ", ".join(_input(arg) for arg in args)
+    inputs = ", ".join(map(_input, args))
+    if not frames and isinstance(error, TypeError) and (signature := _that_forbids(answer, args, kwargs)):
+        count = "one argument" if len(args) == 1 else f"{len(args)} arguments"
+        return f"The check calls {name} with {count}, {inputs}; yours is written for {signature}. Keep the stub's first line."
     where = f" in line {frames[0].lineno} of your cell" if frames else ""
-    said = " ".join(str(error).split()) or "no message"
-    said = said if len(said) <= 160 else said[:159] + "…"
+    said = clip(str(error) or "no message")
     return f"{name}({inputs}) raised {type(error).__name__}{where}: {said}{_help(args, error)}"
 
 
+def clip(text: str, limit: int = 160) -> str:
+    """`text` in one line of at most `limit` letters."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def _input(arg: Any) -> str:
-    if isinstance(arg, Tensor):
-        return f"a tensor of shape {tuple(arg.shape)}"
-    text = " ".join(repr(arg).split())
-    return text if len(text) <= 40 else text[:39] + "…"
+    return f"a tensor of shape {tuple(arg.shape)}" if isinstance(arg, Tensor) else clip(repr(arg), 40)
 
 
-def _another_count(name: str, answer: Callable[..., Any], args: tuple) -> str:
-    """A sentence if `answer` cannot be called with that many arguments; empty if it can."""
+def _that_forbids(answer: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> str:
+    """What `answer` takes, if it cannot be called with these arguments; empty if it can, or does not tell."""
     try:
         signature = inspect.signature(answer)
     except (TypeError, ValueError):
         return ""
     try:
-        signature.bind(*args)
+        signature.bind(*args, **kwargs)
     except TypeError:
-        needed = [each for each in signature.parameters.values() if each.default is each.empty]
-        takes = f"needs {len(needed)} ({', '.join(each.name for each in needed)})" if needed else "takes no argument"
-        if 0 < len(needed) < len(args):
-            takes = takes.replace("needs", "takes only")
-        count = "one argument" if len(args) == 1 else f"{len(args)} arguments"
-        return f"The check calls {name} with {count}, {', '.join(map(_input, args))}; yours {takes}. The exercise's first line says which it gets."
+        return str(signature.replace(return_annotation=signature.empty))
     return ""
 
 
@@ -78,12 +82,12 @@ def _help(args: tuple, error: BaseException) -> str:
 
 def _whence(name: str) -> str:
     """Where the `name` that is not defined may come from."""
-    if found := next((home for home, module in HOMES.items() if hasattr(module, name)), ""):
-        return f". PyTorch has it: {found}.{name}"
-    if name in ("torch", "F", "nn", "math", "np", "Tensor", "check"):
+    if name in IMPORTED:
         return ". The chapter's first cell imports it: run that again, as after each restart"
+    if found := next((home for home, module in HOMES.items() if callable(getattr(module, name, None))), ""):
+        return f". PyTorch has it: {found}.{name}"
     near = [each for each in dir(builtins) if each.lower() == name.lower()]
-    return f". Perhaps you mean {near[0]}" if near else ". Is its cell run, and spelt the same?"
+    return f". Perhaps you mean {near[0]}" if near else ". Has its cell been run, and is it spelt the same there?"
 
 
 def _a(kind: str) -> str:

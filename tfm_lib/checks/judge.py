@@ -27,9 +27,9 @@ import numpy as np
 import torch
 from torch import Tensor, allclose, isclose
 
-import tfm_lib.checks.cells as cells  # noqa: PLR0402 (the package imports this module)
-import tfm_lib.checks.watching as watching  # noqa: PLR0402
+import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.checks.carried import Weights
+from tfm_lib.checks.cells import renamed, stopped_since
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
 
@@ -302,7 +302,7 @@ def check(id: str, *answers: Any) -> Verdict:
         message = f"{id} asks for {len(found.answers)} and was given {len(answers)}. Write: {asked}"
         return Verdict(id, "refused", message=message, mistake="another number of answers")
     if any(answer is None or answer is ... for answer in answers):
-        return _unsolved(id, found.answers)
+        return _unsolved(id)
     for name, answer in zip(found.answers, answers):
         if isinstance(answer, str) and answer.endswith(".safetensors"):
             message = f'This is the name of a file. Hand in the weights that it holds: {name} = hand_in("{answer}", name="{name}")'
@@ -316,10 +316,10 @@ def check(id: str, *answers: Any) -> Verdict:
     verdict = judged(found, answers)
     if not verdict.passed:
         for name, answer in zip(found.answers, answers):
-            if stale := cells.stopped_since(name, answer):
+            if stale := stopped_since(name, answer):
                 return Verdict(id, "refused", message=stale, mistake="older code")
     if verdict.status == "unsolved":
-        return _unsolved(id, found.answers, answers)
+        return _unsolved(id, dict(zip(found.answers, answers)))
     if verdict.status == "refused" and verdict.mistake is None and (other := _answers_another(found, answers)):
         verdict = replace(verdict, message=f"{other} {verdict.message}", mistake="another exercise's answer")
     return replace(verdict, kept=_kept(found, answers, verdict))
@@ -438,23 +438,26 @@ def _name_of(answer: Any) -> str:
     return getattr(answer, "__name__", "the answer")
 
 
-def _unsolved(id: str, names: Sequence[str] = (), answers: Sequence[Any] = ()) -> Verdict:
-    """The verdict on a stub; where its answer may stand under another name, which."""
-    message = "The cell above still holds the stub. Replace the ... and run both cells again."
-    if other := next(filter(None, map(cells.renamed, names, answers)), ""):
-        handed = ", ".join(other if cells.renamed(*each) == other else each[0] for each in zip(names, answers))
-        message = f'{names[0]} is still the stub. If {other} is your answer, hand that over: check("{id}", {handed})'
-    return Verdict(id, "unsolved", message=message)
+def _unsolved(id: str, answers: dict[str, Any] | None = None) -> Verdict:
+    """The verdict on stubs among the `answers`; where one may stand under another name, under which."""
+    for name, answer in (answers or {}).items():
+        if watching.is_stub(answer) and (other := renamed(name, answer)):
+            handed = ", ".join(other if each == name else each for each in answers or ())
+            message = f'{name} is still the stub. If {other} is your answer, hand that over: check("{id}", {handed})'
+            return Verdict(id, "unsolved", message=message)
+    return Verdict(
+        id, "unsolved", message="The cell above still holds the stub. Replace the ... and run both cells again."
+    )
 
 
 def _answers_another(found: Exercise, answers: Sequence[Any]) -> str:
-    """A sentence if what was handed over has the name of another exercise's answer; empty if not."""
+    """A sentence if what was handed over has the name of another answer of the chapter; empty if not."""
+    chapter = [each for each in _exercises.values() if each.judge.__module__ == found.judge.__module__]
     for name, answer in zip(found.answers, answers):
         called = getattr(answer, "__name__", name)
-        others = [other for other in _exercises.values() if called in other.answers and called not in found.answers]
-        stem = found.id.split(".", maxsplit=1)[0]
-        if other := min(others, key=lambda other: not other.id.startswith(f"{stem}."), default=None):
-            return f"{called} answers {other.id}; {found.id} asks for {name}."
+        other = next((each.id for each in chapter if called in each.answers), found.id)
+        if called not in found.answers and other != found.id:
+            return f"{called} answers {other}; {found.id} asks for {name}."
     return ""
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, allclose, nn
 
-from tfm_lib.checks.errors import told
+from tfm_lib.checks.errors import clip, told
 
 PATIENCE = 5  # seconds that a call of an answer may take
 CHANGES_INPUT = "changes its input"
@@ -65,8 +65,8 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an answer may raise becomes a sentence)
             if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
                 raise Unsolved from None
-            raise Refused(told(name, answer, args, error, __file__)) from None
-        if result is ... or (result is None and _is_stub(answer)):
+            raise Refused(told(name, answer, args, kwargs, error, __file__)) from None
+        if result is ... or (result is None and is_stub(answer)):
             raise Unsolved
         if result is None and _is_idle(answer):
             useless = f"{name} returns None whatever it is given, which is nothing useful. Put what it computes behind `return`."
@@ -161,13 +161,7 @@ def _shown(value: Any) -> str:
     return clip(repr(value), 60)
 
 
-def clip(text: str, limit: int = 160) -> str:
-    """`text` in one line of at most `limit` letters."""
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _is_stub(answer: Any) -> bool:
+def is_stub(answer: Any) -> bool:
     """Whether a function's body is empty but for its docstring, `...` and `pass`, so that nothing was tried."""
     return _is_idle(answer) and not _says_return(answer)
 
