@@ -64,6 +64,7 @@ def assign(
     from tfm_book.notebooks.contents import find_root
     from tfm_grader.assignment import assign as assigning
     from tfm_grader.assignment.local_edits import Before, move_aside
+    from tfm_grader.assignment.manifest import BadBundle
     from tfm_grader.collecting import roster as rosters
     from tfm_grader.judging.verify import require_gradable
     from tfm_grader.sandbox.bubblewrap import NoSandbox
@@ -90,9 +91,17 @@ def assign(
     try:
         if verify:
             with console.status("Trying the notebooks") as status:
-                require_gradable(made, stems, lambda done, of: status.update(f"Trying the notebooks: {done} of {of}"))
+
+                def tell(done: int, of: int) -> None:
+                    status.update(f"Trying the notebooks: {done} of {of}")
+                    if not console.is_terminal and done % 10 == 1:
+                        console.print(f"Trying the notebooks: {done} of {of}")
+
+                require_gradable(made, stems, tell)
     except NoSandbox as none:
         raise Refusal(f"{none} To make the assignment without trying it: tfm assign --no-verify") from None
+    except BadBundle as bad:
+        raise Refusal(f"{bad} The inputs were drawn by the seed {seed}: --seed {seed} draws the same again.") from None
     if fresh and (aside := move_aside(to)):
         console.print(f"What was there is in {aside}.", soft_wrap=True)
     missing = made.write(to)

@@ -96,7 +96,15 @@ def _source(cell: dict) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+    if not isinstance(source, str):
+        return ""
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        raise NotANotebook(
+            "one of its cells holds half a character; delete it there, and save the notebook again"
+        ) from None
+    return source
 
 
 def _asked(cell: dict) -> str:

@@ -119,6 +119,7 @@ class ExerciseResult(Record, frozen=True):
     cause: str = ""  # the cause of a stop: for the instructor, never shown to students
     tests: list[TestRow] = []
     notes: list[str] = []
+    remarks: list[str] = []  # for the instructor, never shown to students
     took: Took | None = None
     graded: Graded | None = None
     title: str = ""
@@ -196,7 +197,7 @@ class Begin(Record, frozen=True):
     manifest: Manifest
     tests: dict[str, dict[str, str]] = {}
     private: list[str] = []  # paths that must be invisible in the sandbox
-    grace: float = 60  # seconds a busy machine may need for what a test computes from an answer
+    grace: float = 120  # seconds of processor time that a test may compute with an answer
     visible: bool = False  # whether the tests are the checks that students see
     in_container: bool = False  # whether a container takes the place of bubblewrap's sandbox
 
@@ -208,11 +209,11 @@ class Ready(Record, tag_field="is", tag="ready", frozen=True):
 
 
 class Step(Record, tag_field="is", tag="step", frozen=True):
-    """The judging process's next step: how long to wait for it, and who is at fault if the process ends."""
+    """The judging process's next step: who is at fault if the process ends, and how long it may work without a word."""
 
     id: str  # the exercise; empty while the notebook is read
     of_student: bool  # whether the student's data may cause what happens
-    seconds: float
+    seconds: float  # of processor time
     standing: ExerciseResult | None = None  # the result if this is the last step; None while a sandbox starts
     judged: int = 0  # how many of its tests have been judged
 

@@ -87,6 +87,19 @@ def better() -> dict:
     return changed(without=arm, verdict="worse without", predicted=(-50, -30), held=True)
 
 
+def favourable() -> dict:
+    return changed(**{arm: [made | {"seed": 3 * made["seed"]} for made in REPORT[arm]] for arm in ("whole", "without")})
+
+
+def late(made: dict) -> list[float]:
+    return [made["losses"][0], *[9.0] * (len(made["losses"]) - 1)]
+
+
+def off(by: float) -> dict:
+    arm = [made | {"exact": round(made["exact"] - by, 3)} for made in REPORT["without"]]
+    return changed(without=arm, verdict="worse without", predicted=(-20, -10), held=True)
+
+
 def unpaired() -> dict:
     return changed(without=[made | {"seed": made["seed"] + 5} for made in REPORT["without"]])
 
@@ -97,6 +110,12 @@ def invented() -> dict:
         arm: [made | {"losses": [2.2, 2.0, 1.5, 1.0, 0.8, 0.7]} for made in REPORT[arm]] for arm in ("whole", "without")
     }
     return changed(**arms)
+
+
+def of_whole(**changes) -> dict:
+    """A report in which something of all trials of the whole machine is invented, with the verdict that follows."""
+    made = changed(whole=[made | {n: f(made) for n, f in changes.items()} for made in REPORT["whole"]])
+    return made | {"verdict": "better without", "predicted": (70, 90), "held": True} if "exact" in changes else made
 
 
 long = partial(pytest.param, marks=pytest.mark.long)  # these repeat trainings
@@ -110,12 +129,17 @@ release = partial(pytest.param, marks=pytest.mark.release)
         release(8, "prediction", lambda: changed(held=not REPORT["held"]), id="prediction saved"),
         release(8, "no interval", lambda: changed(predicted=(-100, 100)), id="predicts everything"),
         pytest.param(
-            0, "fewer than 5", lambda: changed(**{a: REPORT[a][:3] for a in ("whole", "without")}), id="3 seeds"
+            0, "at least 5", lambda: changed(**{a: REPORT[a][:3] for a in ("whole", "without")}), id="3 seeds"
         ),
         long(7, "exact words, and the report says", better, id="shares made up"),
-        pytest.param(0, "same seed", unpaired, id="other seeds"),
+        pytest.param(0, "seeds 0, 1, 2", unpaired, id="other seeds"),
         long(0, "the report says", invented, id="invented"),
         pytest.param(0, "budget", lambda: changed(whole=[m | {"seconds": 25} for m in REPORT["whole"]]), id="too long"),
+        pytest.param(0, "so little time", lambda: of_whole(seconds=lambda made: -100), id="less than no time"),
+        pytest.param(0, "seeds 0, 1, 2", lambda: favourable(), id="seeds that suit"),
+        long(7, "exact words, and the report says", lambda: of_whole(exact=lambda made: 0.02), id="a bad whole"),
+        long(7, "has the mean losses", lambda: of_whole(losses=late), id="later losses"),
+        long(7, "exact words, and the report says", lambda: off(0.145), id="each a little worse"),
         pytest.param(0, "length", lambda: changed(updates=400), id="other lengths"),
         pytest.param(0, "400 updates", lambda: changed(updates=600), id="longer than allowed"),
     ],

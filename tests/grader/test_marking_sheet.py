@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tfm_grader.assignment.manifest import Chapter, Criterion, Entry, Manifest
 from tfm_grader.names import digest
 from tfm_grader.records import NOTHING, Bound, Graded, TestRow
 from tfm_grader.reports.class_overview import class_page
+from tfm_grader.reports.similarity import Pair
 from tfm_grader.reports.student_feedback import student_page
 from tfm_grader.scoring import manual_grades
 from tfm_grader.scoring.late_waivers import Waiver
@@ -305,6 +307,39 @@ def test_the_page_about_a_class_counts_one_as_one():
     assert "2 of 2 handed in; the mean of the one that is finished is 2 of 2 points." in page
     page = class_page([*(Score(name, name, "", [done(2)]) for name in ("kim", "lou")), waits], "Masks")
     assert "3 of 3 handed in; the mean of the 2 that are finished is 2 of 2 points." in page
+
+
+def test_the_mean_counts_a_missing_hand_in_as_the_grades_do():
+    zero = Row("n.a", "A", "assigned", "ok", 0, 2, NOTHING, [], [])
+    scores = [Score("kim", "Kim", "", [done(2)]), Score("hal", "Hal", "", [zero])]
+    page = class_page(scores, "Masks")
+    assert "1 of 2 handed in; the mean is 1 of 2 points." in page and "A 50 %" in page
+    page = class_page([scores[0], Score("hal", "Hal", "", [replace(zero, points=None, lacks=HAND_IN)])], "Masks")
+    assert "the mean of the one that is finished is 2 of 2 points." in page and "A 100 %" in page
+
+
+def test_what_a_forbidden_call_earned_is_told_to_the_instructor_alone():
+    remark = "The notebook uses tril, which this exercise forbids, and earned full points."
+    made = Score("kim", "Kim", "", [replace(done(2), remarks=[remark])])
+    assert f"<td>A</td><td>Kim</td><td>{remark}</td>" in class_page([made], "Masks")
+    assert "tril" not in student_page(made, "Masks")
+
+
+def test_programs_that_are_alike_stand_in_groups_with_names():
+    scores = [Score(name, name.title(), "", [done(2)]) for name in ("kim", "lou", "mia", "ned", "ola")]
+    alike = [
+        ("m", Pair("kim", "lou", 0.9)),
+        ("n", Pair("kim", "lou", 1)),
+        ("m", Pair("ned", "ola", 1)),
+        ("m", Pair("lou", "mia", 1)),
+    ]
+    page = class_page(scores, "Masks", alike)
+    for row in (
+        "<td>m</td><td>Kim, Lou, Mia</td><td>90 to 100 %",
+        "<td>n</td><td>Kim, Lou</td><td>100 %",
+        "<td>m</td><td>Ned, Ola",
+    ):
+        assert page.count(row) == 1, row
 
 
 def test_values_that_differ_are_said_beside_the_question_of_the_class():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,6 +30,7 @@ from tfm_grader.records import (
     Unreadable,
     worst,
 )
+from tfm_grader.reports.own_code import cells_of
 from tfm_lib._refusal import Refusal
 
 LONGEST = 200  # maximum bytes of a student's name; file names add more to it
@@ -142,7 +143,7 @@ def carry_out(
     """Run the plan. Yields each student's result after it has been written and logged."""
     for submission in made.submissions.values():  # submissions with nothing to judge also get a result
         if submission.data is None:
-            _store(bundle, submission, None, to, log)
+            _store(bundle, submission, None, to, log, _elsewhere(bundle, made, submission))
         elif submission.trouble:
             _store(bundle, submission, Unreadable(unreadable=submission.trouble), to, log)
     for job, result in engine.results(made.jobs):
@@ -159,21 +160,47 @@ def _row(entry: Entry, **more: Any) -> ExerciseResult:
 
 
 def _store(
-    bundle: Bundle, submission: Submission, result: Judged | Unreadable | None, to: Path, log: AuditLog | None
+    bundle: Bundle,
+    submission: Submission,
+    result: Judged | Unreadable | None,
+    to: Path,
+    log: AuditLog | None,
+    notes: Sequence[str] = (),
 ) -> StudentResult:
-    """Merge `result` for one chapter (None if nothing was submitted) into the student's result and return it."""
+    """Merge `result` for one chapter (None if nothing was submitted) into the student's result and return it.
+
+    `notes` are about a chapter for which nothing was submitted.
+    """
     path = to / f"{submission.student}.json"
     before = results.read_result(path) or StudentResult(student=submission.student)
     known = before.chapters.get(submission.stem)
     chapter = ChapterResult(
         submitted=submission.data is not None,
         sha256=submission.digest,
-        notes=known.notes if known else [],
+        notes=[*notes] if result is None else known.notes if known else [],
         exercises=_rows(bundle, submission, result, before.exercises(submission.stem)),
     )
     if isinstance(result, Judged) and result.notes is not None:
         chapter = chapter.but(notes=result.notes)
+    if notes:
+        chapter = chapter.but(
+            exercises=[row.but(remarks=[*notes]) for row in chapter.exercises[:1]] + chapter.exercises[1:]
+        )
     return put_result(before, {submission.stem: chapter}, bundle, path, log)
+
+
+def _elsewhere(bundle: Bundle, made: Plan, submission: Submission) -> list[str]:
+    """Say which of the student's other notebooks defines answers of a chapter for which nothing was submitted."""
+    chapter, found = bundle.manifest.chapters[submission.stem], []
+    for (student, stem), other in made.submissions.items():
+        if student == submission.student and other.data and not other.trouble:
+            held = cells_of(other.data, chapter)
+            names = [name for entry in chapter.exercises if held.get(entry.id) for name in entry.answers]
+            if names:
+                found.append(
+                    f"{stem}.ipynb defines {' and '.join(names)}: are two chapters in one notebook? Each needs its own file."
+                )
+    return found
 
 
 def put_result(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import math
 import re
-import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from tfm_grader.sandbox.inside.remote_calls import Peer, Raised
 from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.process import RunningSandbox
 
-GRACE = 3.0  # seconds a notebook gets to stop before it is killed
+GRACE = 3.0  # seconds of its own that a notebook gets to stop before it is killed
 
 
 class Note(Record, forbid_unknown_fields=True, frozen=True):
@@ -70,20 +69,22 @@ class Program:
         self._as_a_whole = Graded(what="notebook", because="deadline", before=cell)
 
 
-def with_time_to_load(limits: Limits, exercises: int) -> Limits:
-    """Extend the limits for loading a notebook; unused loading time is taken back afterwards."""
-    return msgspec.structs.replace(limits, cpu=exercises * limits.cpu + math.ceil(limits.load_seconds))
+def for_all(limits: Limits, tasks: Sequence[Task]) -> Limits:
+    """Return limits for a sandbox in which a notebook is loaded and all tests of `tasks` run. Each has a limit of its own too."""
+    tests = sum(len(task.tests) for task in tasks)
+    return msgspec.structs.replace(limits, cpu=math.ceil(limits.load_seconds + GRACE) + (tests + 1) * (limits.cpu + 1))
 
 
 def load_notebook(
-    peer: Peer, cell: RunningSandbox, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits, until: float
+    peer: Peer, cell: RunningSandbox, tasks: Sequence[Task], program: Program, way: Graded, limits: Limits
 ) -> Loaded:
-    """Run the notebook in its sandbox in this way, no longer than `until`. Raises BadLoad."""
+    """Run the notebook in its sandbox in this way. Raises BadLoad."""
     whole = way.what == "notebook"
-    how = {"whole": whole, "before": way.before, "seconds": limits.load_seconds, "cpu": limits.cpu}
+    how = {"whole": whole, "before": way.before}
     exercises = {task.id: list(task.answers) for task in tasks}
     forbidden = list(dict.fromkeys(call for task in tasks for call in task.forbidden))
-    cell.channel.deadline = min(time.monotonic() + limits.load_seconds + GRACE, until)
+    most = limits.load_seconds + GRACE
+    cell.channel.allow(most, most, interrupt_after=limits.load_seconds)
     try:
         came = peer.call("load", [program.cells, exercises, tasks[0].sources, forbidden, how])
         loaded = msgspec.convert(came, Loaded)

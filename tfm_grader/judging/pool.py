@@ -34,9 +34,10 @@ from tfm_grader.records import (
 )
 from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import ChannelError, TimeUp
+from tfm_grader.sandbox.own_time import Starved
 from tfm_grader.sandbox.process import PATIENCE
 
-READING = 120  # seconds allowed for reading a notebook
+READING = 120  # seconds of processor time for reading a notebook
 Answer = TypeVar("Answer")
 
 
@@ -45,6 +46,7 @@ class JudgeDied(Exception):
 
     step: Step | None = None  # the step it was working on
     late: bool = False  # whether it timed out
+    starved: bool = False  # whether it did because the machine was busy
 
 
 class JudgeProcess:
@@ -74,6 +76,7 @@ class JudgeProcess:
         if isinstance(ready, Refused):
             self.close()
             raise NoSandbox(ready.why)
+        self._wire.watch(self._process.pid)
         self.tried = ready.tried
 
     def judge(self, job: Job) -> Result:
@@ -94,9 +97,11 @@ class JudgeProcess:
                 deaths.append(step.id)
                 if not died.late and deaths.count(step.id) < 2:  # retry once, because something else may have ended it
                     continue
+                if not step.id and died.starved:
+                    raise
                 if not step.id:
                     return Unreadable(unreadable="reading it brought the grader down")
-                done[step.id] = self._ended(job.stem, step, died.late)
+                done[step.id] = self._ended(job.stem, step, died)
             else:
                 return result.but(exercises={**done, **result.exercises}) if isinstance(result, Judged) else result
 
@@ -119,21 +124,22 @@ class JudgeProcess:
             else:
                 return came
 
-    def _ended(self, stem: str, step: Step, late: bool) -> ExerciseResult:
+    def _ended(self, stem: str, step: Step, died: JudgeDied) -> ExerciseResult:
         """Make the result of an exercise that ended in `step`; tests that passed before keep their points.
 
         If the student's answer caused it, the exercise is stopped, and its page looks as after any other stop. If the
-        test alone caused it, the exercise is not judged.
+        test alone or a busy machine caused it, the exercise is not judged.
         """
         entry = next(entry for entry in self.begin.manifest.chapters[stem].exercises if entry.id == step.id)
         made = step.standing or ExerciseResult(id=step.id, status="stopped", of=entry.points)
         made = made.but(bound=Bound(grader=Bundle(self.begin.manifest, self.begin.tests).grader(stem, step.id)))
         tests, left = made.tests[: step.judged], made.tests[step.judged :]
-        if not step.of_student:
-            cause = f"the test {left[0].name} ran for {step.seconds:g} seconds without a word from the answer"
+        if died.starved or not step.of_student:
+            alone = f"the test {left[0].name} ran for {step.seconds:g} seconds without a word from the answer"
+            cause = f"{died}. Grade it again when the machine has less to do" if died.starved else alone
             rows = [TestRow(name=row.name, outcome="not judged", of=row.of) for row in left]
             return made.but(status="infrastructure", points=0, reason=cause, cause=cause, tests=[*tests, *rows])
-        cause = f"What the answer gave back {'kept the grader busy beyond its time' if late else 'brought the grader down, twice'}."
+        cause = f"What the answer gave back {'kept the grader busy beyond its time' if died.late else 'brought the grader down, twice'}."
         rows = [row.but(message=cause) if row.outcome == "stopped" else row.but(cause=cause) for row in left]
         told = not rows or any(row.outcome == "stopped" for row in rows)
         return made.but(reason=cause if told else "", cause=cause, tests=[*tests, *rows])
@@ -150,9 +156,15 @@ class JudgeProcess:
                     stream.close()
 
     def _ask(self, record: msgspec.Struct | None, kind: type[Answer] | Any, seconds: float) -> Answer:
-        """Send `record`, if given, and return the next message. Raises JudgeDied."""
+        """Send `record`, if given, and return the next message, for which the process may work for `seconds`.
+
+        Raises JudgeDied.
+        """
         assert self._wire is not None
-        self._wire.deadline = time.monotonic() + seconds
+        if self._wire.pid:
+            self._wire.allow(seconds)
+        else:
+            self._wire.deadline = time.monotonic() + seconds
         try:
             if record is not None:
                 self._wire.say(record)
@@ -160,7 +172,7 @@ class JudgeProcess:
         except (ChannelError, OSError) as error:
             self.close()
             died = JudgeDied(str(error))
-            died.late = isinstance(error, TimeUp)
+            died.late, died.starved = isinstance(error, TimeUp), isinstance(error, Starved)
             raise died from None
 
 

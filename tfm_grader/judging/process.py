@@ -117,14 +117,15 @@ class Judge:
         try:
             tasks = [task for task in self.tasks(job.stem, job.student) if task.id in job.ids]
             names = {name for task in tasks for name in task.answers}
-            notebook = read_notebook(job.data, names, Handed.of(self.bundle.manifest.chapters[job.stem]))
+            handed = Handed.of(self.bundle.manifest.chapters[job.stem])
+            notebook = read_notebook(job.data, names, handed)
         except Refusal as error:
             return NotJudged(infrastructure=str(error))
         except NotANotebook as error:
             return Unreadable(unreadable=str(error))
         limits, seed = self.bundle.limits, self.bundle.seed
-        watched, done = Watched(self.sandbox, self.tell, self.grace), {}
-        with SubmissionRun(Program(notebook.code), tasks, watched, limits, seed, notebook.carried) as hand_in:
+        watched, done = Watched(self.sandbox, self.tell, self.grace + limits.load_seconds + limits.cpu), {}
+        with SubmissionRun(Program(notebook.code), tasks, watched, limits, seed, notebook.carried, handed) as hand_in:
             for task in tasks:
                 watched.id = task.id
                 result = grade_exercise(task, hand_in)
@@ -146,36 +147,38 @@ class Judge:
 
 
 class Watched:
-    """Creates a submission's sandboxes and reports each step in them; `id` is the current exercise."""
+    """Creates a submission's sandboxes and reports each step in them; `id` is the current exercise.
 
-    def __init__(self, sandbox: Sandbox, tell: Callable[[Step | Done], None], grace: float):
-        self.sandbox, self.tell, self.grace, self.id = sandbox, tell, grace, ""
+    While it waits for a test, this process may work for `seconds`.
+    """
+
+    def __init__(self, sandbox: Sandbox, tell: Callable[[Step | Done], None], seconds: float):
+        self.sandbox, self.tell, self.seconds, self.id = sandbox, tell, seconds, ""
         self.standing: Callable[[], tuple[Any, int]] | None = None  # the exercise's result if it ends here: see Step
 
-    def without_sandbox(self, limits: Limits) -> None:
+    def without_sandbox(self) -> None:
         """Report that the student's data is used in this process next."""
         from tfm_grader.records import Step
 
-        self.tell(Step(self.id, True, self.grace + 2 * limits.seconds))
+        self.tell(Step(self.id, True, self.seconds))
 
     @contextmanager
     def cell(self, limits: Limits) -> Iterator[RunningSandbox]:
         from tfm_grader.records import Step
         from tfm_grader.sandbox.process import PATIENCE
 
-        seconds = 2 * (limits.load_seconds + limits.seconds)
-        self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE + seconds))
+        self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE))
         with self.sandbox.cell(limits) as cell:
 
             def tell(of_student: bool) -> None:
                 standing = self.standing() if self.standing is not None else ()
-                self.tell(Step(self.id, of_student, self.grace + seconds, *standing))
+                self.tell(Step(self.id, of_student, self.seconds, *standing))
 
             cell.tell = tell
             try:
                 yield cell
             finally:
-                self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE + seconds))
+                self.tell(Step(id=self.id, of_student=False, seconds=PATIENCE))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ No student code or data is imported, executed or unpickled in this process.
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -15,18 +14,20 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, Self
 
 import torch
-from msgspec.structs import replace as limits_with
 from torch import Tensor
 
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.tasks import Task, Test
-from tfm_grader.judging.notebook_loading import BadLoad, Loaded, Program, load_notebook, sentences, with_time_to_load
+from tfm_grader.judging.forbidden_names import used
+from tfm_grader.judging.notebook_loading import BadLoad, Loaded, Program, for_all, load_notebook, sentences
 from tfm_grader.judging.replies import MAX_MESSAGE, BrokenTest, JudgePeer, Stopped
 from tfm_grader.records import ExerciseResult, Graded, Outcome, Status, TestRow, Took
-from tfm_grader.sandbox.inside.channel import OUT_OF_CPU, Closed, TimeUp
+from tfm_grader.sandbox.inside.channel import Closed, TimeUp
 from tfm_grader.sandbox.inside.remote_calls import Raised
 from tfm_grader.sandbox.inside.values import BadValue
+from tfm_grader.sandbox.own_time import OutOfCpu, Starved
 from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
+from tfm_grader.written_answers import Handed
 from tfm_lib.checks.carried import BadWeights, Weights, unpacked
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.watching import changed_input
@@ -45,11 +46,20 @@ class Attempt:
     notes: list[str] = field(default_factory=list)
     cpu: float = 0.0
     stops: int = 0
-    out_of_time: bool = False  # timed out with little CPU time: it slept, or the machine was busy
 
     @property
     def points(self) -> float:
         return sum(row.points for row in self.rows) if self.status != "infrastructure" else 0
+
+    def stop(self, why: str, row: TestRow) -> None:
+        """Record that the answer was stopped in the test of this `row`."""
+        self.status, self.reason, self.stops = "stopped", why, self.stops + 1
+        self.rows.append(row)
+
+    def fails(self, why: str, tests: Sequence[Test]) -> None:
+        """Record that `tests` could not be judged, which is not the student's fault."""
+        self.status, self.reason = "infrastructure", one_line(why)
+        self.rows += [_row(test, "not judged") for test in tests]
 
 
 class Sandboxes(Protocol):
@@ -61,13 +71,13 @@ class Sandboxes(Protocol):
         """Open a fresh sandbox, closed at the end of the block."""
         ...
 
-    def without_sandbox(self, limits: Limits) -> None:
+    def without_sandbox(self) -> None:
         """Report that the student's data is used in this process next."""
         ...
 
 
 class SubmissionRun:
-    """One submission: its notebook, the sandbox in which it is loaded, and the time it has left.
+    """One submission: its notebook, the sandbox in which it is loaded, and the time of its own that it has left.
 
     Exercises that may import the same modules share a sandbox. A fresh one is used after each stop, for an exercise
     that needs slices, and for each exercise if loading called something that only some of them forbid.
@@ -81,11 +91,13 @@ class SubmissionRun:
         limits: Limits,
         seed: int,
         carried: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+        handed: Handed = Handed(),  # noqa: B008 (frozen)
     ):
         self.carried = carried  # the weights in the notebook's outputs by name, unread
+        self.handed = handed  # what the student was given
         self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
         self.seconds = limits.longest(len(tasks))
-        self.until = time.monotonic() + self.seconds
+        self.own = 0.0  # seconds that its sandboxes so far worked or slept
         self.stops, self.spent = 0, 0.0  # number of stops, and CPU seconds used
         self._apart = False  # whether each exercise needs its own sandbox
         self._loaded: LoadedNotebook | None = None
@@ -103,7 +115,7 @@ class SubmissionRun:
     @property
     def over(self) -> bool:
         """Whether its time is up."""
-        return time.monotonic() >= self.until
+        return self.own >= self.seconds
 
     def end(self) -> LoadedNotebook | None:
         """Close the current sandbox, if any, and return it."""
@@ -111,9 +123,10 @@ class SubmissionRun:
         if loaded is not None:
             loaded.close()
             self.spent += loaded.cell.cpu
+            self.own += loaded.cell.channel.own
         return loaded
 
-    def notebook(self, task: Task, way: Graded, limits: Limits) -> LoadedNotebook:
+    def notebook(self, task: Task, way: Graded) -> LoadedNotebook:
         """Return the notebook loaded for `task`.
 
         Raises Stopped if it cannot be loaded, or if its time or its number of sandboxes is used up.
@@ -127,12 +140,12 @@ class SubmissionRun:
             raise Stopped(NotTried(f"{self.stops} answers of the notebook were stopped, and no more are tried."))
         alone = self._apart or way.what == "slices"
         tasks = [task] if alone else [each for each in self.tasks if each.sources == task.sources and not each.carried]
-        self._loaded = LoadedNotebook(self, tasks, way, limits)
+        self._loaded = LoadedNotebook(self, tasks, way)
         self._loaded.load()
         if self._loaded.found.forbidden and len({each.forbidden for each in tasks}) > 1:
             self._apart = True
             self.end()
-            return self.notebook(task, way, limits)
+            return self.notebook(task, way)
         return self._loaded
 
 
@@ -143,34 +156,35 @@ class NotTried(TimeUp):
 class LoadedNotebook:
     """The notebook of a submission in a sandbox, loaded for some of its exercises."""
 
-    def __init__(self, hand_in: SubmissionRun, tasks: Sequence[Task], way: Graded, limits: Limits):
-        self.hand_in, self.tasks, self.way, self.limits = hand_in, tasks, way, limits
+    def __init__(self, hand_in: SubmissionRun, tasks: Sequence[Task], way: Graded):
+        self.hand_in, self.tasks, self.way, self.limits = hand_in, tasks, way, hand_in.limits
         self._open = ExitStack()
-        self.cell = self._open.enter_context(hand_in.sandbox.cell(with_time_to_load(limits, len(tasks))))
+        self.cell = self._open.enter_context(hand_in.sandbox.cell(for_all(self.limits, tasks)))
         self.peer = JudgePeer(self.cell.channel, lambda of_student: self.cell.tell(of_student))
         self.found: Loaded
         self.begun: set[str] = set()  # the exercises tried in it
-        self.cpu = 0.0  # CPU seconds used before the current exercise, as the sandbox reports
 
     def load(self) -> None:
         """Run the notebook. Raises Stopped."""
         try:
             hand_in = self.hand_in
-            self.found = load_notebook(
-                self.peer, self.cell, self.tasks, hand_in.program, self.way, self.limits, hand_in.until
-            )
+            self.found = load_notebook(self.peer, self.cell, self.tasks, hand_in.program, self.way, self.limits)
         except BadLoad:
             raise Stopped("the notebook could not be loaded") from None
 
     def begin(self, task: Task) -> None:
         """Prepare for calls to the answers of `task`. Raises Stopped."""
-        self.cell.channel.deadline = min(time.monotonic() + self.limits.seconds, self.hand_in.until)
+        self.cell.channel.allow(self.limits.cpu, self.limits.seconds)
         try:
-            used = self.peer.call("begin", [list(task.forbidden), self.limits.cpu])
+            self.peer.call("begin", [list(task.forbidden)])
         except (Raised, BadValue):
             raise Stopped("the exercise could not be begun") from None
         self.begun.add(task.id)
-        self.cpu = used if type(used) is float and used >= 0 else 0.0
+
+    def begin_test(self) -> None:
+        """Prepare for one test: the answers have their time for each. What the judge computes in between is not theirs."""
+        self.cell.channel.allow(self.limits.cpu, self.limits.seconds)
+        self.peer.begin_test()
 
     def serves(self, task: Task, way: Graded) -> bool:
         """Whether it can be used for `task` in this way."""
@@ -181,19 +195,14 @@ class LoadedNotebook:
 
 
 def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
-    """Grade `task` on a submission. If there is a second attempt, it counts."""
+    """Grade `task` on a submission."""
     began = time.monotonic()
-    made = _attempt_on_weights(task, hand_in) if task.carried else _attempt(task, hand_in, hand_in.limits)
-    cpu = made.cpu
-    if made.out_of_time:
-        limits = hand_in.limits
-        twice = limits_with(limits, seconds=2 * limits.seconds, load_seconds=2 * limits.load_seconds)
-        hand_in.stops -= made.stops  # not counted, because the machine may have been busy
-        made = _attempt(task, hand_in, twice, again=True)
-        cpu += made.cpu
+    made = _attempt_on_weights(task, hand_in) if task.carried else _attempt(task, hand_in)
     told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
-    if made.points < task.points:
-        made.notes = [*made.notes, *_forbidden_names(task, hand_in.program.cells)]
+    names = " and ".join(used(task.forbidden, hand_in.program.cells, hand_in.handed))
+    full = made.points >= task.points
+    if names and not full:
+        made.notes = [*made.notes, f"Your notebook uses {names}, which this exercise does not allow."]
     return ExerciseResult(
         id=task.id,
         status=made.status,
@@ -203,12 +212,14 @@ def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
         of=task.points,
         tests=made.rows,
         notes=made.notes,
+        remarks=[f"The notebook uses {names}, which this exercise forbids, and earned full points."]
+        * bool(names and full),
         graded=made.graded,
-        took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(cpu, 3)),
+        took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(made.cpu, 3)),
     )
 
 
-def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = False) -> Attempt:
+def _attempt(task: Task, hand_in: SubmissionRun) -> Attempt:
     program, spent = hand_in.program, hand_in.spent
     made, waiting = Attempt(program.way()), list(task.tests)
 
@@ -223,7 +234,7 @@ def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = F
         notebook: LoadedNotebook | None = None
         answers: ExerciseAnswers | None = None
         try:
-            notebook = hand_in.notebook(task, made.graded, limits)
+            notebook = hand_in.notebook(task, made.graded)
             if not made.rows and made.graded.what == "notebook" and task.id in notebook.found.lacks:
                 made.graded = Graded(what="slices", because="deadline" if program.way().because else "lacks")
                 continue
@@ -237,28 +248,28 @@ def _attempt(task: Task, hand_in: SubmissionRun, limits: Limits, again: bool = F
                 waiting.pop(0)
         except Stopped as stopped:
             ended = hand_in.end()
+            cause = stopped.args[0] if stopped.args else ""
+            if isinstance(cause, Starved):
+                made.fails(f"{cause}. Grade it again when the machine has less to do", waiting)
+                break
             if notebook is not None and answers is None and notebook.begun - {task.id} and not hand_in.over:
                 hand_in.stops += 1  # an earlier exercise has broken the sandbox
                 continue
-            timed_out = bool(stopped.args) and isinstance(stopped.args[0], TimeUp)
             loading = answers is None and not made.rows
             if loading and ended is not None and made.graded.what == "notebook" and not hand_in.over:
-                program.fails("deadline" if timed_out else "stopped")
+                program.fails("deadline" if isinstance(cause, TimeUp) else "stopped")
                 made.graded = program.way()
                 continue
-            made.status, made.reason = "stopped", _why(stopped, ended, limits, answers is None, again)
-            made.out_of_time |= timed_out and ended is not None and ended.cell.cpu - ended.cpu < limits.cpu / 2
-            made.rows.append(_stopped(waiting.pop(0), made.reason, loading, answers.held if answers else []))
-            made.stops += 1
+            why = _why(cause, hand_in.limits, answers is None)
+            made.stop(why, _stopped(waiting.pop(0), why, loading, answers.held if answers else []))
             hand_in.stops += ended is not None
             if made.stops > 1 or len(made.rows) == 1:  # the remaining tests would stop too
                 made.rows += [_stopped(test, made.reason, loading, []) for test in waiting]
                 waiting = []
         except (SandboxFailed, BrokenTest, MemoryError) as error:
             hand_in.end()
-            made.status, made.reason = "infrastructure", one_line(str(error))
-            made.rows += [_row(test, "not judged") for test in waiting]
-            waiting = []
+            made.fails(str(error), waiting)
+            break
     hand_in.sandbox.standing = None
     made.cpu = hand_in.spent - spent
     return made
@@ -273,7 +284,7 @@ def _attempt_on_weights(task: Task, hand_in: SubmissionRun) -> Attempt:
         )
         made.rows = [_row(test, "unsolved", message=message) for test in task.tests]
         return made
-    hand_in.sandbox.without_sandbox(hand_in.limits)
+    hand_in.sandbox.without_sandbox()
     began = time.process_time()
     try:
         answers = WeightsAnswer(task, unpacked(hand_in.carried[name]))
@@ -282,19 +293,10 @@ def _attempt_on_weights(task: Task, hand_in: SubmissionRun) -> Attempt:
         message = one_line(bad.message)
         made.rows = [_row(test, "refused", message=message, mistake=bad.mistake) for test in task.tests]
     except (BrokenTest, Stopped, MemoryError) as error:
-        made.status, made.reason = "infrastructure", one_line(str(error))
-        made.rows = [_row(test, "not judged") for test in task.tests]
+        made.rows = []
+        made.fails(str(error), task.tests)
     made.cpu = time.process_time() - began
     return made
-
-
-def _forbidden_names(task: Task, cells: Sequence[str]) -> list[str]:
-    """Say which forbidden functions the notebook's text calls. A hidden test's hint can't say it: answers choose what they raise."""
-    words = sorted({re.escape(call.rpartition(".")[2]) for call in task.forbidden})
-    own = {word for word in words if any(re.search(rf"^\s*def\s+{word}\b", cell, re.MULTILINE) for cell in cells)}
-    before = {word: r"\." if word in own else r"\b" for word in words}  # its own of that name may be called
-    found = [word for word in words if any(re.search(rf"{before[word]}{word}_?\s*\(", cell) for cell in cells)]
-    return [f"Your notebook calls {' and '.join(found)}, which this exercise does not allow."] if found else []
 
 
 def _row(test: Test, outcome: Outcome, **more: Any) -> TestRow:
@@ -319,7 +321,7 @@ class ExerciseAnswers:
     """The answers to one exercise in a loaded notebook."""
 
     def __init__(self, task: Task, notebook: LoadedNotebook):
-        self.task, self.peer, self.loaded = task, notebook.peer, notebook.found
+        self.task, self.peer, self.loaded, self.begin_test = task, notebook.peer, notebook.found, notebook.begin_test
         self.held: list[str] = []
         self.raised = ""  # the exception an answer raised in the running test
         self.notes = sentences(self.loaded.notes, notebook.hand_in.program.cells)
@@ -335,7 +337,7 @@ class ExerciseAnswers:
         if self.missing:
             return _row(test, "missing", message=f"The notebook defines no {' and no '.join(self.missing)}.")
         self.held, self.raised = [], ""
-        self.peer.begin_test()
+        self.begin_test()
 
         def judge(student: Any, expect: Any) -> None:
             self.held = expect.held  # kept in case the answer is stopped
@@ -405,7 +407,8 @@ class WeightsAnswer(ExerciseAnswers):
 
     def __init__(self, task: Task, weights: Weights):
         self.task, self.held, self.raised, self.missing, self.stubs = task, [], "", [], False
-        self.peer = SimpleNamespace(heard=True, begin_test=lambda: None)  # type: ignore[assignment]  # nobody to call
+        self.peer = SimpleNamespace(heard=True)  # type: ignore[assignment]  # nobody to call
+        self.begin_test = lambda: None
         self.student = SimpleNamespace(**{task.carried: weights})
 
 
@@ -423,19 +426,16 @@ class RemoteAnswer:
         return result
 
 
-def _why(stopped: Stopped, ended: LoadedNotebook | None, limits: Limits, loading: bool, again: bool) -> str:
-    cause = stopped.args[0] if stopped.args else ""
+def _why(cause: Any, limits: Limits, loading: bool) -> str:
     if isinstance(cause, NotTried):
         return str(cause)
-    if isinstance(cause, TimeUp) and ended is not None and ended.hand_in.over:
-        return ended.hand_in.late
+    if isinstance(cause, TimeUp) and loading:
+        return f"The notebook took longer than {limits.load_seconds:g} seconds."
+    if isinstance(cause, OutOfCpu):
+        return f"The answer took more than {limits.cpu} seconds of processor time."
     if isinstance(cause, TimeUp):
-        what, seconds = ("notebook", limits.load_seconds) if loading else ("answer", limits.seconds)
-        second = f", at a second try after one with {seconds / 2:g}" if again else ""
-        return f"The {what} took longer than {seconds:g} seconds{second}."
+        return f"The answer slept or waited for longer than {limits.seconds:g} seconds."
     if isinstance(cause, Closed):
-        if ended is not None and ended.cell.exit in (-9, OUT_OF_CPU) and ended.cell.cpu >= limits.cpu - 0.5:
-            return f"The answer took more than {limits.cpu} seconds of processor time."
         return "The answer ended the program that ran it, or was ended for a limit."
     return f"The answer disturbed the grading: {one_line(str(cause))}."
 

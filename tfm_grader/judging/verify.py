@@ -39,6 +39,10 @@ def _require(name: str, result: Result, full: bool) -> None:
         why = result.unreadable if isinstance(result, Unreadable) else result.infrastructure
         raise BadBundle(f"{name} could not be graded: {why}. Nothing was written.")
     for id, row in result.exercises.items():
+        if row.status == "infrastructure":
+            raise BadBundle(
+                f"In {name}, {id} could not be judged: {row.reason.removesuffix('.')}. Nothing was written."
+            )
         if row.points != (row.of if full else 0):
             said = "; ".join(test.message for test in row.tests if test.message) or row.reason or "it holds"
             expected = "all" if full else "none"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tfm_grader.exports.grades import frequent, number
@@ -19,32 +19,54 @@ LOOK = "Programs that are alike once their names and numbers are set aside, and 
 def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, Pair]] = ()) -> str:
     """Build the class page: the distribution of points, results by exercise, and recognised mistakes."""
     handed_in = [score for score in scores if not score.nothing and not score.not_accepted]
-    totals = [score.points for score in handed_in if score.points is not None]
+    totals = [
+        score.points for score in scores if score.points is not None
+    ]  # also a 0 for what is missing, as in grades
     finished = f" of the {len(totals)} that are finished" if len(totals) > 1 else " of the one that is finished"
-    finished = finished if len(totals) < len(handed_in) else ""
+    finished = finished if len(totals) < len(scores) else ""
     of = max((score.of for score in scores), default=0)
     mean = (
         f"the mean{finished} is {number(round(sum(totals) / len(totals), 2))} of {counted(of, 'point')}"
         if totals
         else ""
     )
-    rows = [row for score in handed_in for row in score.rows]
+    rows = [row for score in scores for row in score.rows]
     mistakes = frequent(f"{row.title}: {test.mistake}" for row in rows for test in row.tests if test.mistake)
+    remarks = [(row.title, score.name, each) for score in scores for row in score.rows for each in row.remarks]
     waiting = sorted((score.name, "; ".join(lacks)) for score in scores if (lacks := _waits_for(score)))
     body = [
         f"<h1>{text(assignment)}: the class</h1>",
         f"<p>{len(handed_in)} of {len(scores)} handed in; {mean or 'no total is known yet'}.</p>",
         _distribution(totals, of),
-        _success(handed_in),
+        _success(scores),
         "<h2>The most frequent mistakes that were recognised</h2>",
         html_table(["mistake", "students"], mistakes[:15]) if mistakes else "<p>None.</p>",
     ]
     if waiting:
         body += ["<h2>Not finished</h2>", html_table(["student", "waits for"], waiting)]
-    if pairs := [(id, pair.first, pair.second, f"{100 * pair.share:.0f} %") for id, pair in alike]:
+    if remarks:
+        body += ["<h2>For you alone</h2>", html_table(["exercise", "student", "remark"], remarks)]
+    if groups := _groups(alike, {score.student: score.name for score in scores}):
         body += ["<h2>Worth a look together</h2>", f"<p class='soft'>{LOOK}</p>"]
-        body.append(html_table(["chapter", "one", "the other", "in common"], pairs))
+        body.append(html_table(["chapter", "students", "in common"], groups))
     return page(f"{assignment}: the class", "\n".join(body))
+
+
+def _groups(alike: Iterable[tuple[str, Pair]], names: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Join pairs of one chapter that share a student into groups: chapter, names, and what its pairs have in common."""
+    found: list[tuple[str, set[str], list[float]]] = []
+    for stem, pair in alike:
+        members, shares = {pair.first, pair.second}, [100 * pair.share]
+        for group in [each for each in found if each[0] == stem and each[1] & members]:
+            members, shares = members | group[1], shares + group[2]
+            found.remove(group)
+        found.append((stem, members, shares))
+    rows = []
+    for stem, members, shares in found:
+        least, most = f"{min(shares):.0f}", f"{max(shares):.0f}"
+        who = ", ".join(sorted(names.get(student, student) for student in members))
+        rows.append((stem, who, f"{most} %" if least == most else f"{least} to {most} %"))
+    return rows
 
 
 def _waits_for(score: Score) -> list[str]:

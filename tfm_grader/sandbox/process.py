@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,8 @@ from typing import Any, TextIO
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.sandbox import bubblewrap, container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
-from tfm_grader.sandbox.inside.channel import Channel, ChannelError, TimeUp
+from tfm_grader.sandbox.inside.channel import ChannelError, TimeUp
+from tfm_grader.sandbox.own_time import TimedChannel
 from tfm_lib import _extras
 
 PATIENCE = 300  # seconds that a sandbox may take to import torch on a busy machine
@@ -30,7 +32,7 @@ class SandboxFailed(Exception):
 class RunningSandbox:
     """A running sandbox with its channel; once closed, also its exit status and the student's CPU seconds."""
 
-    def __init__(self, channel: Channel):
+    def __init__(self, channel: TimedChannel):
         self.channel = channel
         self.exit: int | None = None
         self.cpu = 0.0
@@ -48,14 +50,15 @@ class Sandbox:
     def cell(self, limits: Limits, budget: int = 1 << 30) -> Iterator[RunningSandbox]:
         """Open a fresh sandbox under `limits`, killed at the end of the block. Raises SandboxFailed, NoSandbox."""
         ours, theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         heard, tell = os.pipe()
         with ours, os.fdopen(heard) as report, container.place() if self.in_container else nullcontext() as place:
             with theirs, os.fdopen(tell, "w"):
                 process = _started(place, theirs.fileno(), tell)
-            cell = RunningSandbox(Channel(ours.fileno(), ours.fileno(), budget))
+            cell = RunningSandbox(TimedChannel(ours.fileno(), ours.fileno(), budget))
             try:
-                _lock(cell.channel, limits, process)
-                cell.channel.deadline = time.monotonic() + limits.seconds
+                _lock(cell.channel, ours, limits, process)
+                cell.channel.allow(limits.cpu, limits.seconds)
                 yield cell
             finally:
                 ours.close()  # which ends the sandbox
@@ -81,8 +84,11 @@ def _started(place: container.Place | None, wire: int, report: int) -> subproces
         ) from None
 
 
-def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) -> None:
-    """Wait until the sandbox is ready and has dropped its privileges. Raises SandboxFailed, NoSandbox."""
+def _lock(channel: TimedChannel, ours: socket.socket, limits: Limits, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the sandbox is ready and has dropped its privileges; from then on its process is watched.
+
+    Raises SandboxFailed, NoSandbox.
+    """
     channel.deadline = time.monotonic() + PATIENCE
     try:
         channel.receive()
@@ -94,11 +100,31 @@ def _lock(channel: Channel, limits: Limits, process: subprocess.Popen[bytes]) ->
         raise NoSandbox(_why_not(_last_words(process))) from None
     try:
         channel.send(limits.as_dict())
+        number = _sender(ours)
         locked = channel.receive()
     except ChannelError as error:
         raise SandboxFailed(f"the sandbox does not answer: {error}") from None
     if "locked" not in locked:
         raise SandboxFailed(f"the sandbox could not be locked: {locked.get('trouble')}")
+    try:
+        channel.watch(number)
+    except OSError:
+        raise SandboxFailed(
+            "this machine hides the sandbox's process in /proc, where its time is told from the machine's. "
+            "Is /proc mounted with hidepid?"
+        ) from None
+
+
+def _sender(ours: socket.socket) -> int:
+    """Wait for the next message, and return the number here of the process that sent it, as the kernel says."""
+    waiting = select.poll()
+    waiting.register(ours, select.POLLIN)
+    waiting.poll(1000 * PATIENCE)
+    try:
+        _, said, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(struct.calcsize("3i")), socket.MSG_PEEK)
+    except BlockingIOError:
+        return 0
+    return struct.unpack("3i", said[0][2])[0] if said else 0
 
 
 def _last_word(report: TextIO, seconds: float) -> dict[str, Any]:

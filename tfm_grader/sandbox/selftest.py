@@ -97,7 +97,7 @@ def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
         peer = JudgePeer(cell.channel)
 
         def ask(function: str, *args: Any, seconds: float = limits.seconds) -> Any:
-            cell.channel.deadline = time.monotonic() + seconds
+            cell.channel.allow(seconds, seconds)
             try:
                 return peer.call(function if function == "translates" else f"answer {function}", args)
             except (Stopped, Raised) as error:
@@ -105,7 +105,7 @@ def _probe(sandbox: Sandbox, limits: Limits) -> Iterator[Ask]:
                     f"The sandbox's self-test could not run ({function}: {error}). Nothing was graded."
                 ) from error
 
-        how = {"whole": True, "before": None, "seconds": limits.seconds, "cpu": limits.cpu}
+        how = {"whole": True, "before": None}
         names = ["look", "look_in_container", "leave_something", "push", "hang"]
         try:
             peer.call("load", [[PROBE.read_text(encoding="utf-8")], {"probe": names}, {}, [], how])

@@ -50,6 +50,7 @@ class Row:
     bound: Bound = field(default_factory=Bound)
     subject: str = ""  # the SHA-256 of what a mark applies to: the written answer, or else the notebook
     graded: str = ""  # a sentence saying whether the whole notebook or slices were run
+    remarks: list[str] = field(default_factory=list)  # for the instructor, not the student
 
     @property
     def outcome(self) -> str:
@@ -240,6 +241,7 @@ def _row(
         bound=row.bound,
         subject=_subject(row, chapter),
         graded=row.graded.sentence if row.graded else "",
+        remarks=row.remarks,
     )
     if row.status == "infrastructure":
         return replace(made, points=None, judged=None, waits=True, lacks=RUN, why=row.reason, reason="")

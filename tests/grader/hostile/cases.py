@@ -17,6 +17,11 @@ BAND = """def band(n, back, ahead):
     return (distance <= back) & (distance >= -ahead)"""
 BAND_HALF = BAND.replace("distance >= -ahead", "distance >= 0")  # never looks ahead
 LIE = "torch.ones(n, n, dtype=torch.bool)"
+REACH = """import gc, types
+def inside(name):
+    found = next(held for held in gc.get_objects() if type(held) is dict and held.get("__name__") == f"inside.{name}")
+    return types.SimpleNamespace(**found), found
+"""  # import does not find the grader's own modules
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,13 @@ HONEST = {
 UNREADABLE = {
     "not a notebook": Case([], 0, ("stopped", "stopped"), "not JSON", raw=b"%PDF-1.7 ..."),
     "an empty file": Case([], 0, ("stopped", "stopped"), "it is empty", raw=b""),
+    "half a character": Case(
+        [],
+        0,
+        ("stopped", "stopped"),
+        "half a character",
+        raw=notebook([IMPORTS, TRIANGLE, BAND]).replace(b"return (d", b"\\ud800(d"),
+    ),
     "not text": Case([], 0, ("stopped", "stopped"), "not text", raw=b"\xff\xfe\x00{" * 9),
     "JSON, but no notebook": Case([], 0, ("stopped", "stopped"), "no list of cells", raw=b'{"cells": 3}'),
     "cells that are none": Case([], 0, ("stopped", "stopped"), "one of its cells", raw=b'{"cells": [3]}'),
@@ -304,7 +316,7 @@ WIRE = (
     }
     | {
         f"a tensor of {name}": beside_honest(
-            f"import sys\nvalues = sys.modules['inside.values']\ndef attack(n):\n    values.encode_tensor = lambda t, g=None: {made!r}\n    return torch.zeros(1)"
+            f"{REACH}_, values = inside('values')\ndef attack(n):\n    values['encode_tensor'] = lambda t, g=None: {made!r}\n    return torch.zeros(1)"
         )
         for name, made in {
             "absurd shape": {"$": "tensor", "d": "float32", "s": [1 << 40], "b": ""},
@@ -321,7 +333,7 @@ WIRE = (
     }
     | {
         f"a value that is {name}": beside_honest(
-            "import sys\nchannel = sys.modules['inside.channel']\nsend = channel.Channel.send\n"
+            f"{REACH}channel, _ = inside('channel')\nsend = channel.Channel.send\n"
             f"def attack(n):\n    channel.Channel.send = lambda self, m: send(self, {{**m, 'ok': {made!r}}})\n    return 0"
         )
         for name, made in {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from grader.hostile.cases import Case, beside_honest
+from grader.hostile.cases import REACH, Case, beside_honest
 
 PRIME = (1 << 61) - 1  # numbers that it divides have one hash
 EITHER: dict = {"status": None}  # refused or stopped, but never a fault of the grader
@@ -13,7 +13,7 @@ EITHER: dict = {"status": None}  # refused or stopped, but never a fault of the 
 def saying(made: str, **more) -> Case:
     """An answer whose reply is changed: `made` is an expression in the honest message `m` and the function `raw`, which writes bytes."""
     attack = (
-        "import os, sys, time\nchannel = sys.modules['inside.channel']\nsend = channel.Channel.send\n"
+        f"import os, sys, time\n{REACH}channel, _ = inside('channel')\nsend = channel.Channel.send\n"
         f"PRIME = {PRIME}\n"
         "def raw(self, line):\n    self.write(line)\n"
         "def attack(n):\n"
@@ -26,7 +26,7 @@ def saying(made: str, **more) -> Case:
 def loading(made: str, **more) -> Case:
     """A notebook whose reply to being loaded is `made`, an expression in the honest reply `m`."""
     attack = (
-        "import sys\nchannel = sys.modules['inside.channel']\nsend = channel.Channel.send\n"
+        f"{REACH}channel, _ = inside('channel')\nsend = channel.Channel.send\n"
         f"channel.Channel.send = lambda self, m: send(self, {made} if 're' in m else m)"
     )
     return beside_honest(attack, "def band(n, back, ahead):\n    channel, send\n    return 0", **{**EITHER, **more})

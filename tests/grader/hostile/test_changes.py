@@ -7,7 +7,7 @@ import pytest
 from tiers import every, params
 
 from grader.hostile.assignment import LIMITS
-from grader.hostile.cases import notebook
+from grader.hostile.cases import REACH, notebook
 from tfm_grader.assignment.manifest import manifest
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job
@@ -45,14 +45,15 @@ MANIFEST = {
 }
 RIGHT = "def halve(x, sizes, options):\n    return x / options['by']"
 HERE = "def halve_here(x):\n    x /= 2\n    return x"
-SEND = """
-import sys
-channel = sys.modules['inside.channel']
+SEND = (
+    f"{REACH}channel, _ = inside('channel')"
+    """
 send = channel.Channel.send
 def halve(x, sizes, options):
     channel.Channel.send = lambda self, m: send(self, {**m, 'changed': CHANGED} if 're' in m else m)
     return x * 3 if WRONG else x / options['by']
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ def test_a_test_without_end_is_named_after_one_try_and_costs_no_other_exercise(j
     result = judge.judge(job("7", ["masking.endless", "masking.second"]))
     rows = [result.exercises[id] for id in ("masking.endless", "masking.second")]
     assert [(row.status, row.points, row.of) for row in rows] == [("infrastructure", 0, 1), ("ok", 1, 1)]
-    assert rows[0].reason.startswith("the test has_no_end ran for 22 seconds without a word from the answer")
+    assert rows[0].reason.startswith("the test has_no_end ran for 9 seconds without a word from the answer")
 
 
 @pytest.mark.release
@@ -169,14 +169,12 @@ def first(): return torch.ones(1).as_subclass(Sleeps)
 """
 
 
-@pytest.mark.long
-def test_the_sentence_about_who_sleeps_tells_for_how_long_the_judge_was_held(judge):
+def test_who_sleeps_is_stopped_after_the_seconds_for_sleep_and_told_so(judge):
     asked = job("7", ["masking.first"])
     row = judge.judge(asked.but(data=notebook(["import torch", SLEEPS, "def rows(): return 0"]))).exercises[
         "masking.first"
     ]
-    assert row.cause == "The answer took longer than 10 seconds, at a second try after one with 5."
-    assert 15 <= row.took.seconds < 35  # the two tries, and making two cells on a busy machine
+    assert (row.status, row.cause) == ("stopped", "The answer slept or waited for longer than 5 seconds.")
 
 
 @pytest.mark.release

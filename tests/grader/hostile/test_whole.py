@@ -11,7 +11,7 @@ from project import ROOT
 from tiers import every, params
 
 from grader.hostile.assignment import HIDDEN, MANIFEST
-from grader.hostile.cases import BAND, IMPORTS, LIE, TRIANGLE, notebook
+from grader.hostile.cases import BAND, IMPORTS, LIE, REACH, TRIANGLE, notebook
 from tfm_grader.assignment.manifest import manifest
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ExerciseResult, Graded, Job
@@ -58,23 +58,19 @@ signal.signal(signal.SIGALRM, signal.SIG_IGN)
 signal.setitimer(signal.ITIMER_REAL, 0)
 signal.signal = lambda *a: None
 {LIAR}""",
-    "overrides what encodes the answer": f"""
-import sys
-values = sys.modules["inside.values"]
-values.encode_tensor = lambda tensor, gradient=None: {{"$": "handle", "i": 0, "k": "Tensor"}}
+    "overrides what encodes the answer": f"""{REACH}
+_, values = inside("values")
+values["encode_tensor"] = lambda tensor, gradient=None: {{"$": "handle", "i": 0, "k": "Tensor"}}
 {LIAR}""",
-    "overrides the loader's words": f"""
-import sys
-answers = sys.modules["inside.answers"]
+    "overrides the loader's words": f"""{REACH}
+answers, words = inside("answers")
 answers.Notebook.is_stub = lambda self, name: False
 answers.Notebook.lacks = lambda self, before: False
-answers.limit_what_follows = lambda cpu: None
-answers._builtin_name = lambda error: "4 of 4 points"
+words["_builtin_name"] = lambda error: "4 of 4 points"
 {LIAR}
 1 / 0""",
-    "says each time that slices would do better": f"""
-import sys
-sys.modules["inside.answers"].Notebook.lacks = lambda self, before: True
+    "says each time that slices would do better": f"""{REACH}
+inside("answers")[0].Notebook.lacks = lambda self, before: True
 {LIAR}""",
     "a seed that it knows": """
 torch.manual_seed(0)
@@ -98,7 +94,8 @@ assert checks.check("masking.band", None)
     "a magic of its own": f"""
 get_ipython().register_magic_function(lambda line, cell: None, "cell", "time")
 get_ipython().user_ns["__name__"] = "tfm_grader"
-get_ipython().ex("import sys; sys.modules['inside.remote_calls'].Peer.changed = None")
+{REACH}
+get_ipython().ex("inside('remote_calls')[0].Peer.changed = None")
 {LIAR}""",
     "a task that never ends": f"""
 import asyncio
@@ -123,11 +120,21 @@ WAYS_ROUND = {
     "numpy": "torch.from_numpy(numpy.tril(numpy.ones((n, n)))).bool()",
     "numpy's tri": "torch.from_numpy(numpy.tri(n)).bool()",
     "numpy's indices": "torch.zeros(n, n).index_put(tuple(map(torch.from_numpy, numpy.tril_indices(n))), torch.tensor(1.0)).bool()",
+    "numpy's own module": "torch.from_numpy(deep_tril(numpy.ones((n, n)))).bool()",
+    "torch's reference": "torch._refs.tril(torch.ones(n, n)).bool()",
+    "torch's table of references": "torch._decomp.decomposition_table[torch.ops.aten.tril.default](torch.ones(n, n)).bool()",
+    "the grader's own module": "undone(lambda: torch.ones(n, n).tril()).bool()",
     "scripted": "scripted(n).bool()",
     "in a thread": "in_a_thread(lambda: torch.ones(n, n).tril()).bool()",
 }
 ROUND = """
-import numpy
+import numpy, sys
+from numpy.lib._twodim_base_impl import tril as deep_tril
+import torch._decomp, torch._refs
+def undone(work):
+    if "inside.forbidden_calls" in sys.modules:
+        sys.modules["inside.forbidden_calls"].activate([])
+    return work()
 KEPT = torch.Tensor.tril
 try:
     TABLE = torch.ones(64, 64).tril().bool()

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
-import os
 import random
-import resource
 import signal
-import time
 import traceback
 from typing import Any
 
 from . import forbidden_calls, modules
-from .channel import OUT_OF_CPU, Channel, ChannelError
+from .channel import Channel, ChannelError
 from .notebook_code import Cell, translates
 from .remote_calls import Peer, Raised
 from .shell import Shell
@@ -38,11 +34,11 @@ class Notebook:
         self.shell = Shell(self.cells)
         self.names = self.shell.names
 
-    def run(self, whole: bool, before: int | None, seconds: float) -> None:
+    def run(self, whole: bool, before: int | None) -> None:
         """Run all cells, or those before cell number `before`; if not `whole`, only what the answers need."""
         self.shell.furnish()
         if whole:
-            self.shell.run(before, seconds, self.needed)
+            self.shell.run(before, self.needed)
         else:
             self.shell.run_statements(self.needed)
 
@@ -139,17 +135,17 @@ class Answers:
         """Run the notebook; report which answers exist, which are still stubs, and what happened.
 
         `exercises` maps each exercise to its answers' names; `forbidden` lists the calls that any of them forbids.
-        `how` says whether to run the `whole` notebook, the cell to stop before (`before`), the time limit (`seconds`),
-        and the CPU seconds for the calls of each exercise that follows (`cpu`).
+        `how` says whether to run the `whole` notebook, and the cell to stop before (`before`).
         """
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # outside of cells, the judge's interrupts have no effect
         modules.offer(sources, forbidden)
         forbidden_calls.forbid(forbidden)
         forbidden_calls.activate(forbidden)
+        modules.withdraw_own()
         seed_all()
         answers = [name for names in exercises.values() for name in names]
         notebook = Notebook(cells, answers)
-        notebook.run(how["whole"], how["before"], how["seconds"])
-        limit_what_follows(how["cpu"] * len(exercises))
+        notebook.run(how["whole"], how["before"])
         found = {name: notebook.names[name] for name in answers if name in notebook.names}
         for name, value in found.items():
             if callable(value):
@@ -166,12 +162,10 @@ class Answers:
             "notes": notebook.notes()[:20],
         }
 
-    def begin(self, forbidden: list[str], cpu: int) -> float:
-        """Prepare for an exercise with its `forbidden` calls and `cpu` seconds. Returns the CPU time used so far."""
+    def begin(self, forbidden: list[str]) -> None:
+        """Prepare for an exercise with its `forbidden` calls."""
         forbidden_calls.activate(forbidden)
         seed_all()
-        end_after(cpu)
-        return time.process_time()
 
 
 def seed_all() -> None:
@@ -182,24 +176,6 @@ def seed_all() -> None:
     random.seed(SEED)
     numpy.random.seed(SEED)  # noqa: NPY002 (a notebook that draws from it gets the same numbers)
     torch.manual_seed(SEED)
-
-
-def limit_what_follows(cpu: int) -> None:
-    """Take back the CPU time that was reserved for loading the notebook but not used."""
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    until = math.ceil(time.process_time()) + cpu
-    if most == resource.RLIM_INFINITY or until < most:
-        resource.setrlimit(resource.RLIMIT_CPU, (until, until))
-
-
-def end_after(cpu: int) -> None:
-    """End this process after `cpu` more seconds of CPU time.
-
-    Code that never returns to Python is ended by `limit_what_follows`.
-    """
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    signal.signal(signal.SIGXCPU, lambda *_: os._exit(OUT_OF_CPU))
-    resource.setrlimit(resource.RLIMIT_CPU, (min(math.ceil(time.process_time()) + cpu, most), most))
 
 
 def as_builtin(raised: Raised) -> Exception:

@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 MAX_LINE = 32 << 20  # maximum bytes of one message
-OUT_OF_CPU = 120  # exit code of a process that exceeded its CPU time
 
 
 class ChannelError(Exception):

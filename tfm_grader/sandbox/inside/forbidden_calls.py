@@ -4,11 +4,12 @@ Blocked: torch's operators of a forbidden name, at the dispatcher, where every r
 `x.tril_()`, `torch.tril(x, out=y)`, `torch.ops.aten.tril`, a scripted function, a thread and torch's own functions
 that use it all reach the same kernel, and there it raises. Kernels whose names differ by an underscore are blocked
 too, and a few equivalents under other names (`TWINS`). Python functions that are not operators, classes of
-`torch.nn`, numpy functions of the same name, and functions of the book are replaced in place.
+`torch.nn`, numpy functions of the same name in any of its modules, torch's implementations in Python (`PYTHON`), and
+functions of the book are replaced in place.
 
 Not blocked: the same result by another computation, which is what most exercises ask for; functions of third-party
-libraries; methods of numpy arrays; torch's reference implementations in `torch._refs`. This is a rule, not a security
-boundary: the process is the student's, and code that inspects its memory can restore what was replaced.
+libraries; methods of numpy arrays; a numpy function that another of numpy's functions calls. This is a rule, not a
+security boundary: the process is the student's, and code that inspects its memory can restore what was replaced.
 
 While a notebook loads, the calls forbidden by any of its exercises are blocked; during an exercise, only its own.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
@@ -43,6 +44,7 @@ BACKENDS = (
         "BackendSelect",
     ),
 )
+PYTHON = ("torch._refs", "torch._decomp", "torch._prims")  # packages with operators written in Python
 _closed: dict[str, Any] = {}  # by call, the torch library that blocks its operators
 _active: set[str] = set()  # the calls that raise now
 met: set[str] = set()  # the forbidden calls that were attempted
@@ -55,8 +57,16 @@ def forbid(calls: list[str]) -> None:
         words = {word, *TWINS.get(word.strip("_"), ())}
         if call.startswith("torch."):
             _replace(call)
-            for name in words & set(dir(sys.modules["numpy"])):
-                _put(sys.modules["numpy"], name, call, inner="numpy")
+            for module in _loaded("numpy"):
+                _put_all(vars(module), words, call, inner="numpy")
+            for module in [each for package in PYTHON for each in _loaded(package)]:
+                _put_all(vars(module), words, call)
+            for table in _decompositions():
+                _put_all(
+                    table,
+                    {key for key in table if str(key).split(".")[1:2] in [[form] for form in _forms(words)]},
+                    call,
+                )
 
 
 def activate(calls: list[str]) -> None:
@@ -92,6 +102,27 @@ def _refusal(call: str, original: Any = None, inner: str = "") -> Callable[..., 
     return refused
 
 
+def _loaded(package: str) -> list[ModuleType]:
+    """Return the modules of `package` that are imported."""
+    return [
+        module
+        for name, module in sys.modules.items()
+        if f"{name}.".startswith(f"{package}.") and hasattr(module, "__dict__")
+    ]
+
+
+def _decompositions() -> list[dict[Any, Any]]:
+    """Return torch's tables of operators written in Python."""
+    tables = getattr(sys.modules.get("torch._decomp"), "global_decomposition_table", {})
+    return [*tables.values()]
+
+
+def _put_all(owner: dict[Any, Any], names: Iterable[Any], call: str, inner: str = "") -> None:
+    """Replace the functions that `owner` holds under `names`."""
+    for name in [name for name in names if callable(owner.get(name)) and not isinstance(owner[name], type)]:
+        owner[name] = _refusal(call, owner[name], inner)
+
+
 def _put(owner: Any, name: str, call: str, inner: str = "") -> None:
     found = getattr(owner, name)
     if isinstance(found, type):
@@ -118,6 +149,11 @@ def _replace(call: str) -> None:
             held[key] = getattr(owner, parts[-1])
 
 
+def _forms(words: Iterable[str]) -> set[str]:
+    """Return the names under which torch has operators for `words`."""
+    return {form for word in words for form in (word, f"{word.strip('_')}", f"{word}_", f"_{word}", f"special_{word}")}
+
+
 def _close_operators(words: set[str], call: str) -> Any:
     """Override every kernel of torch's operators of these names with one that raises.
 
@@ -125,7 +161,7 @@ def _close_operators(words: set[str], call: str) -> Any:
     """
     import torch
 
-    bases = {form for word in words for form in (word, f"{word.strip('_')}", f"{word}_", f"_{word}", f"special_{word}")}
+    bases = _forms(words)
     library = torch.library.Library("aten", "IMPL")
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     with warnings.catch_warnings():

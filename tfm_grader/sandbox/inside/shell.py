@@ -23,7 +23,6 @@ from .notebook_code import Cell, parsed
 from .slices import Statement
 
 FUTURE = 0x1FE0000  # the flags of `from __future__ import …`, which apply to all later cells
-AGAIN = 1.0  # seconds between repeated timeout signals
 
 
 class TimeIsUp(KeyboardInterrupt):
@@ -62,8 +61,8 @@ class Shell:
                 cell.name,
             )
 
-    def run(self, before: int | None, seconds: float, needed: list[Statement]) -> None:
-        """Run the cells, up to number `before` if given (exclusive); stop after `seconds`.
+    def run(self, before: int | None, needed: list[Statement]) -> None:
+        """Run the cells, up to number `before` if given (exclusive), until the judge interrupts them.
 
         A cell with something `needed` that failed because a later cell defines the missing name is resumed at the end,
         at the statement where it stopped: its author ran the later cell first.
@@ -82,7 +81,7 @@ class Shell:
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         try:
-            with time_limit(seconds):
+            with interruptible():
                 loop.run_until_complete(all_of_them())
         except TimeIsUp:
             self.interrupted = self.running
@@ -193,16 +192,14 @@ class Captured:
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp repeatedly in code that runs longer; code that ignores it is killed from outside."""
+def interruptible() -> Iterator[None]:
+    """Raise TimeIsUp at each of the judge's interrupts; code that ignores them is killed from outside."""
 
     def up(*_: Any) -> None:
         raise TimeIsUp
 
     signal.signal(signal.SIGALRM, up)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)

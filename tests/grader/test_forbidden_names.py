@@ -1,0 +1,36 @@
+"""Which forbidden names a notebook's text uses: an accusation comes from the student's own code, and from nothing else."""
+
+import pytest
+
+from tfm_grader.judging.forbidden_names import used
+from tfm_grader.written_answers import Handed, digests
+
+CHECK = """from tfm_lib.transformer import Transformer
+
+check("mine.parallel", Transformer(2).tril(3))"""
+HANDED = Handed(lines=frozenset(digests([CHECK, "import torch", "def band(n):"]).split()))
+FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transformer.Transformer")
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    {
+        "a method": ("def band(n):\n    return torch.ones(n, n).tril(1)", ["tril"]),
+        "its form in place": ("def band(n):\n    return torch.ones(n, n).tril_(1)", ["tril"]),
+        "a function, by another name": ("from numpy.lib import tril as t\nband = t", ["tril"]),
+        "not called, but handed on": ("band = torch.tril", ["tril"]),
+        "after a line of IPython": ("%matplotlib inline\n!ls\nband = torch.tril", ["tril"]),
+        "two": ("band = torch.nn.functional.layer_norm(torch.tril(x), 4)", ["layer_norm", "tril"]),
+        "a comment": ("def band(n):\n    # torch.tril(x) would do it\n    return n", []),
+        "a string": ("def band(n):\n    'like torch.tril(x)'\n    return n", []),
+        "a longer name": ("band = torch.tril_indices(3, 3)", []),
+        "a function of one's own": ("def tril(x):\n    return x\nband = tril(3)", []),
+        "a part of one's own": ("class A:\n    def __init__(self):\n        self.layer_norm = 3\n        self.layer_norm(3)", []),
+        "a variable": ("tril = 3\nband = tril", []),
+        "the cells that were handed out": (CHECK, []),
+        "one's own line in such a cell": (CHECK + "\nTransformer(4)", ["Transformer"]),
+        "not Python": ("def band(n)\n    return torch.tril(n)", []),
+    }.values(),
+)  # fmt: skip
+def test_own_code_alone_is_told(cell, names):
+    assert used(FORBIDDEN, ["import torch", cell], HANDED) == names
