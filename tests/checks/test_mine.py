@@ -175,6 +175,12 @@ def test_inside_a_block_nothing_is_kept_or_compared(shell):
     assert "inside mine.plugged_in()" in verdict.kept
 
 
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_nothing_to_translate_is_told(empty):
+    with pytest.raises(ValueError, match="sentence must hold something to translate; got"):
+        mine.translate(empty)
+
+
 def test_an_answer_that_ends_the_program_ends_nothing(shell):
     text = "def layer_norm(X, gain, bias, eps):\n    import sys; sys.exit(1)"
     assert solve(shell, "layers.layer-norm", text).status == "refused"

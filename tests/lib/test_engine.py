@@ -588,6 +588,13 @@ def test_doubts_about_lines_bear_their_numbers_and_blank_lines_raise_none(small_
     assert all(other.startswith("Line 4: '\\u200b' is mostly signs") for other in others)
 
 
+def test_letters_that_a_machine_of_the_playground_never_learned_are_named():
+    machine = Translator.load(ROOT / "tests" / "grader" / "assignments" / "reverse.safetensors")
+    with pytest.warns(UserWarning, match="Hello world holds H, a space, w, and this model knows only the letters a d e"):
+        machine.translate(["Hello world"], beam=1)
+    assert machine.translate(["stressed"], beam=1) == ["desserts"]
+
+
 @pytest.mark.long
 def test_an_argument_that_is_not_utf8_is_passed_over_too(small_model: Path):
     command = [*map(os.fsencode, [*TFM, "translate", "--model", str(small_model)]), b"\xe9", b"a b"]

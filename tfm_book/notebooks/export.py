@@ -53,6 +53,7 @@ TRY = """\
 (Shift+Enter): each cell shows what it measured beside what the book says, and its figures and tables are drawn anew. \
 Cells that only draw or keep numbers are folded; a click on the bar, or on the three dots, opens them."""
 
+CHECK = "from tfm_lib.checks import check"  # stands in each cell that checks, so that a restart costs no search for it
 MACHINE = "from tfm_lib import mine\n\nmine.machine()"
 
 BOXES = {
@@ -494,6 +495,8 @@ class Order:
 
 def _cell(code: str, tags: list[str], folded: bool) -> nbformat.NotebookNode:
     metadata: dict[str, Any] = {"tags": tags} if tags else {}
+    if code.startswith("check("):
+        code = f"{CHECK}\n\n{code}"
     if folded:
         metadata["jupyter"] = {"source_hidden": True}
     return nbformat.v4.new_code_cell(code, metadata=metadata)

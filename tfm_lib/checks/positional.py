@@ -28,6 +28,10 @@ def _angle(n: int, d: int, exponent: Callable[[Tensor], Tensor] | None = None, f
     return torch.arange(first, first + n, dtype=torch.double)[:, None] / 10_000**power
 
 
+def _multiplied(n: int, d: int, dtype: torch.dtype) -> Tensor:
+    return torch.arange(n)[:, None] * 10_000 ** (torch.arange(0, d, 2).to(dtype) / d)
+
+
 def _waves(angle: Tensor) -> Tensor:
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
 
@@ -98,10 +102,23 @@ ENCODING_SLIPS = [
         lambda n, d: _waves(_angle(n, d, first=1)),
         "The first row is that of position 1. Positions count from 0 here, so row 0 is 0, 1, 0, 1, …",
     ),
-    Slip(
-        "frequencies that grow",
-        lambda n, d: _waves(_angle(n, d, lambda two_i: -two_i / d)),
-        "You multiplied by 10000^(2i/d_model). The formula divides: the later the pair, the slower it turns.",
+    *(
+        Slip(
+            "frequencies that grow",
+            lambda n, d, dtype=dtype: _waves(_multiplied(n, d, dtype)),
+            "You multiplied by 10000^(2i/d_model). The formula divides: the later the pair, the slower it turns.",
+        )
+        for dtype in (torch.double, torch.float)  # in single precision such large angles lose digits
+    ),
+    *(
+        Slip(
+            "no parentheses around the exponent",
+            lambda n, d, dtype=dtype: _waves(
+                torch.arange(n)[:, None] / 10_000 ** torch.arange(0, d, 2, dtype=dtype) / d
+            ),
+            "In Python, ** comes before /, so 10000 ** 2i / d is (10000 ** 2i) / d. Put the exponent into parentheses.",
+        )
+        for dtype in (torch.double, torch.long)  # large whole numbers overflow
     ),
     Slip(
         "one frequency for all",

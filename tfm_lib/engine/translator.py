@@ -59,6 +59,9 @@ class Translator:
     def doubt(self, sentence: str) -> str | None:
         """Return why the model cannot translate `sentence` (another script, or mostly unknown characters), or None."""
         unknown = self.tokenizer.unknown(sentence)
+        if unknown and (letters := self.about.get("letters")):  # a model of the playground
+            others = ", ".join(dict.fromkeys(sign if sign.strip() else "a space" for sign in "".join(unknown)))
+            return f"{_short(sentence)} holds {others}, and this model knows only the letters {' '.join(letters)}."
         scripts = dict.fromkeys(_script(sign) for sign in "".join(unknown) if sign.isalpha())
         scripts.pop("Latin", None)
         if scripts:

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tfm_lib._errors import bad_input, require_kind
 from tfm_lib._trace import trace
 from tfm_lib.checks.judge import Exercise, find as find_exercise, judged
 from tfm_lib.checks.watching import Endless, can_interrupt, clip, within
@@ -115,7 +116,10 @@ def translate(
             "Call it outside the block; inside, use a Translator."
         )
     translator = translator or shipped()
+    require_kind("sentence", sentence, str, "be a string")
     tokenizer = translator.tokenizer
+    if not tokenizer.encode(sentence):
+        raise bad_input("sentence", "hold something to translate", repr(sentence))
     (ids,) = translator.search([sentence], beam)
     library = tokenizer.decode(ids, tokenizer.unknown(sentence))
     src, tgt = translator.ids(sentence), torch.tensor([[tokenizer.bos_id, *ids]])

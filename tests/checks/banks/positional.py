@@ -350,6 +350,22 @@ def bucket(distance, n_buckets=32, max_distance=128):
 
 # other ways to make a mistake that is known already
 ALSO_WRONG = {
+    "positional.encoding": {
+        "frequencies that grow": [
+            """
+def encode(n, d_model):
+    angle = torch.arange(n).float()[:, None] * 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+""",
+        ],
+        "no parentheses around the exponent": [
+            """
+def encode(n, d_model):
+    angle = torch.arange(n)[:, None] / 10000.0 ** torch.arange(0, d_model, 2) / d_model
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+""",
+        ],
+    },
     "positional.half-distance": {
         "the exponent rounded": [
             """
