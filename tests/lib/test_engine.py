@@ -590,7 +590,9 @@ def test_doubts_about_lines_bear_their_numbers_and_blank_lines_raise_none(small_
 
 def test_letters_that_a_machine_of_the_playground_never_learned_are_named():
     machine = Translator.load(ROOT / "tests" / "grader" / "assignments" / "reverse.safetensors")
-    with pytest.warns(UserWarning, match="Hello world holds H, a space, w, and this model knows only the letters a d e"):
+    with pytest.warns(
+        UserWarning, match="Hello world holds H, a space, w, and this model knows only the letters a d e"
+    ):
         machine.translate(["Hello world"], beam=1)
     assert machine.translate(["stressed"], beam=1) == ["desserts"]
 

@@ -1,9 +1,12 @@
 """Every hostile submission: no more points than its honest part deserves, and nothing outside the sandbox changes."""
 
+import ast
 import json
 import os
 import socket
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from tiers import every, params
@@ -81,7 +84,9 @@ def test_files_of_the_instructor_do_not_exist(judged):
         "/etc/passwd",
     ]
     assert seen_from_inside(judged, f"[p for p in {places!r} if os.path.exists(p)]") == "[]"
-    assert seen_from_inside(judged, "sorted(os.listdir('/home')) if os.path.isdir('/home') else []") == "[]"
+    homes = seen_from_inside(judged, "sorted(os.listdir('/home')) if os.path.isdir('/home') else []")
+    ways = [Path(prefix).resolve().parts for prefix in (sys.prefix, sys.base_prefix)]  # where Python lies in a home
+    assert {*ast.literal_eval(homes)} <= {parts[2] for parts in ways if parts[1] == "home"}
     packages = "[os.path.join(p, 'tfm_lib') for p in sys.path]"
     assert seen_from_inside(judged, f"[f for p in {packages} if os.path.isdir(p) for f in os.listdir(p)]") == "[]"
 
