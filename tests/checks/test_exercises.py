@@ -93,7 +93,7 @@ STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "checks" / "banks").glob("*.py"))}
-NO_JUDGES = {"__init__", "carried", "cells", "errors", "judge", "machines", "random_inputs", "watching"}
+NO_JUDGES = {"__init__", "carried", "cells", "errors", "judge", "machines", "random_inputs", "relations", "watching"}
 JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - NO_JUDGES
 every_exercise = pytest.mark.parametrize("id", EXERCISES)
 #: What `make test` asks of the exercises of two chapters, the long tier of all, and `make quick` of a changed chapter.

@@ -81,7 +81,7 @@ FIRST = "For double(X) the first wrong entry is at [0, 0]: expected 2.0, got"
 WRONG = {
     "another value": (
         lambda x: 3 * x,
-        f"{FIRST} 3.0 (4 of 4 entries differ). {CALL}",
+        f"{FIRST} 3.0 (4 of 4 entries differ). Every number is 1.5 times what it should be. {CALL}",
     ),
     "another shape": (lambda x: 2 * x[0], "For double(X) expected shape (2, 2), got shape (2,)."),
     "a number": (lambda x: 2, "For double(X) expected shape (2, 2), got one number."),

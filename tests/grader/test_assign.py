@@ -168,10 +168,10 @@ def test_what_was_changed_by_hand_is_kept_and_told_to_students(tmp_path):
 def test_what_changed_in_the_source_comes_in_beside_it(tmp_path):
     assign(tmp_path / "to")
     by_hand(tmp_path / "to")
-    (tmp_path / "masking.md").write_text(SOURCE.replace("twelve times as many", "12 times as many"), encoding="utf-8")
+    (tmp_path / "masking.md").write_text(SOURCE.replace("twelve times as much", "12 times as much"), encoding="utf-8")
     assign(tmp_path / "to", private=tmp_path)
     words = manifest(tmp_path / "to")["chapters"]["masking"]["exercises"][1]
-    assert words["points"] == 5 and "12 times as many" in words["answer"]
+    assert words["points"] == 5 and "12 times as much" in words["answer"]
 
 
 def test_a_class_has_a_seed_that_nobody_guesses_and_keeps_it(tmp_path):

@@ -30,6 +30,7 @@ from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
 from tfm_grader.written_answers import Handed
 from tfm_lib.checks.carried import BadWeights, Weights, unpacked
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
+from tfm_lib.checks.relations import unnamed
 from tfm_lib.checks.watching import changed_input
 
 NO_RETURN = "no return"  # shown in the instructor's table; in a hidden test the student sees the hint instead
@@ -369,7 +370,7 @@ class ExerciseAnswers:
     def _told(self, test: Test, verdict: Verdict) -> str:
         if verdict.passed:
             return ""
-        if test.hidden and (not verdict.mistake or verdict.mistake == NO_RETURN):
+        if test.hidden and (unnamed(verdict.mistake) or verdict.mistake == NO_RETURN):
             return _hint(test)
         return "The answer is still the stub." if verdict.status == "unsolved" else verdict.message
 

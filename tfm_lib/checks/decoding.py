@@ -646,8 +646,15 @@ def nucleus(student, expect):
     expect.agrees(student.nucleus, _nucleus, rounded, holds, _NUCLEI, describe="top_p = 1")
     for p in (torch.tensor([8.0, 3, 3, 3, 3])[torch.randperm(5)] / 20, torch.full((6,), 1 / 6)):
         found = torch.as_tensor(student.nucleus(p.clone(), 0.45))
+        kept, needed = int((found > 0).sum()), int(_kept(p, 0.45).sum())
         expect.true(
-            int((found > 0).sum()) <= int(_kept(p, 0.45).sum()),
+            kept >= needed,
+            "of words that are equally probable, enough stay",
+            "Several words are equally probable, and you kept too few of them to hold top_p. Count how many are needed.",
+            "ties dropped",
+        )
+        expect.true(
+            kept <= needed,
             "of words that are equally probable, as few stay as are needed",
             "Several words are equally probable, and you kept all of them, although fewer hold top_p. Do you keep every "
             "word that is as probable as the last one needed? Count how many are needed, and keep so many.",
@@ -841,8 +848,16 @@ def hide_again(student, expect):
         ids, _, hidden, mask_id = _to_hide(tied.shape[1], different(len(tied), 1, tied.shape[1] - 1))
         got = student.hide_again(ids.clone(), tied.clone(), hidden.clone(), mask_id)
         _expect_ties(expect, torch.stack([torch.as_tensor(row) for row in got]), ids, tied, hidden, mask_id)
-    wide = [_to_hide(n, different(rows, 0, n)) for n, rows in ((whole(150, 250), whole(12, 20)), (whole(40, 60), 1))]
-    expect.agrees(answer, _hide_again, wide, "rows of hundreds of tokens, and a single row", _HIDES, describe=what)
+    shapes = ((whole(150, 250), whole(12, 20)), (whole(40, 60), 1), (7, 7))
+    wide = [_to_hide(n, different(rows, 0, n)) for n, rows in shapes]
+    expect.agrees(
+        answer,
+        _hide_again,
+        wide,
+        "rows of hundreds of tokens, a single row, and as many rows as tokens",
+        _HIDES,
+        describe=what,
+    )
     expect.true(
         not torch.as_tensor(student.hide_again(*draw())[0]).is_floating_point(),
         holds="ids are whole numbers",

@@ -366,8 +366,9 @@ def unspan(student, expect):
         ([a, "<1>", b, "<2>"], ["<1>", c, f"{d}<{e}", f, "<2>", g, "<3>"]),
         (["<2>", a, "<1>", b], ["<1>", c, "<2>", f"{d}<{e}", f, g, "<3>"]),
         ([a, f"{b}<{c}", "<1>", d], ["<1>", e, f, g, "<2>"]),
+        ([a, f"{b}>", "<1>", d], ["<1>", e, f"{f}>", g, "<2>"]),
     ]
-    holds = "a word with < inside is no sign"
+    holds = "a word with < inside is no sign, nor is one that ends with >"
     expect.agrees(student.restore, _restore, inside, holds, INSIDE_SLIPS, describe="the sentence")
 
 

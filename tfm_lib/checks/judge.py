@@ -30,6 +30,7 @@ from torch import Tensor, allclose, isclose
 import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.checks.carried import Weights
 from tfm_lib.checks.cells import renamed, stopped_since
+from tfm_lib.checks.relations import NEAR, RELATED, Pair, relation, sizes, unnamed
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
 
@@ -141,7 +142,9 @@ class Expect:
         args, gap = next((args, gap) for (args, _, _), gap in zip(came, gaps) if gap)
         if isinstance(gap, Refused):
             raise gap
-        raise Refused(f"For {describe} {gap}. The call was {watching.call_text(_name_of(answer), args)}.")
+        name, sentence = _related(came) if not stopped else (None, "")
+        called = watching.call_text(_name_of(answer), args)
+        raise Refused(f"For {describe} {gap}.{sentence} The call was {called}.", name)
 
     def true(self, condition: bool, holds: str, otherwise: str, mistake: str | None = None) -> None:
         """`condition` must be true; `holds` says what then holds, `otherwise` what is wrong."""
@@ -188,7 +191,8 @@ class Expect:
         if (got.dtype == torch.bool) != (want.dtype == torch.bool):
             kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
             raise Refused(f"For {describe} expected {kinds[0]}, {_short(want)}, got {kinds[1]}, {_short(got)}.")
-        raise Refused(f"For {describe} {_first_gap(got, want, tolerance)}.{self._called(came)}")
+        name, sentence = _related([((), got, want)])
+        raise Refused(f"For {describe} {_first_gap(got, want, tolerance)}.{sentence}{self._called(came)}", name)
 
     def equal(
         self, got: Any, want: Any, holds: str, mistakes: Sequence[Mistake] = (), describe: str = "the result"
@@ -320,7 +324,7 @@ def check(id: str, *answers: Any) -> Verdict:
                 return Verdict(id, "refused", message=stale, mistake="older code")
     if verdict.status == "unsolved":
         return _unsolved(id, dict(zip(found.answers, answers)))
-    if verdict.status == "refused" and verdict.mistake is None and (other := _answers_another(found, answers)):
+    if verdict.status == "refused" and unnamed(verdict.mistake) and (other := _answers_another(found, answers)):
         verdict = replace(verdict, message=f"{other} {verdict.message}", mistake="another exercise's answer")
     return replace(verdict, kept=_kept(found, answers, verdict))
 
@@ -386,7 +390,7 @@ def judge_student(found: Exercise, student: Any, seed: int = 0) -> Verdict:
             if expect.changed and not found.may_change_input:
                 raise Refused(expect.changed, CHANGES_INPUT)
         except Refused as refused:
-            if expect.changed and not found.may_change_input and refused.mistake is None:
+            if expect.changed and not found.may_change_input and unnamed(refused.mistake):
                 refused = Refused(expect.changed, CHANGES_INPUT)
             return Verdict(found.id, "refused", tuple(expect.held), refused.message, refused.mistake)
         except Unsolved:
@@ -474,6 +478,26 @@ def _explains(slip: Slip, came: Sequence[tuple[tuple, Any, Any]], tolerance: flo
         if _gap(value, want, tolerance):
             wrong, floats = wrong + 1, floats or _has_floats(want)
     return wrong >= (1 if floats else 2)
+
+
+def _related(came: Sequence[tuple[tuple, Any, Any]]) -> tuple[str | None, str]:
+    """How what came relates to what is right, on every input: a name and a sentence; None and "" if in no simple way.
+
+    Of results in several parts, the first that differs tells.
+    """
+    try:
+        pairs = [(args, *_parts(got, want)) for args, got, want in came]
+        found = relation([Pair(_as_tensor(got), _as_tensor(want), sizes(args)) for args, got, want in pairs])
+    except (Refused, RuntimeError, TypeError, ValueError):
+        return None, ""
+    return (f"{RELATED}{found[0]}", f" {found[1]}") if found else (None, "")
+
+
+def _parts(got: Any, want: Any) -> tuple[Any, Any]:
+    """The first parts that differ of two results."""
+    if isinstance(want, (list, tuple)) and not _is_numbers(want):
+        return next((pair for pair in zip(got, want) if _gap(*pair, NEAR)), (got, want))
+    return got, want
 
 
 def _has_floats(value: Any) -> bool:

@@ -433,7 +433,7 @@ def feed_forward(student, expect):
         return came
 
     n, d, d_ff = _sizes(3, 3, 8)
-    inputs = [drawn(n, d, d_ff), drawn(d, d_ff, n), drawn(d_ff, n, 4 * n)]
+    inputs = [drawn(n, d, d_ff), drawn(d, d_ff, n), drawn(d_ff, n, 4 * n), drawn(n, d, d)]
     _same_again(of_shape, inputs[0], expect)
     expect.agrees(
         of_shape,

@@ -768,7 +768,7 @@ def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
     weak = 0.0005 * (1 + torch.rand(()).item())  # a secret, so that no threshold can be fitted to it
 
     def far(x: Tensor) -> dict[int, Tensor]:
-        return {i: 0.3 * x[..., i + 2, :], i + 1: -0.8 * x[..., -1, :]}
+        return {i: 0.3 * x[..., i + 2, :] + 0.5 * x[..., -1, :], i + 1: -0.8 * x[..., -1, :]}  # two in one row
 
     def weak_and_in_one_feature(x: Tensor) -> dict[int, Tensor]:
         return {i: -weak * x[..., i + 2, :], i + 1: 0.6 * x[..., i + 2, :] * one.to(x)}
