@@ -26,6 +26,7 @@ FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transforme
         "a longer name": ("band = torch.tril_indices(3, 3)", []),
         "a function of one's own": ("def tril(x):\n    return x\nband = tril(3)", []),
         "a part of one's own": ("class A:\n    def __init__(self):\n        self.layer_norm = 3\n        self.layer_norm(3)", []),
+        "a method of one's own": ("class Rule:\n    def tril(self, d):\n        return d\nband = Rule().tril(3)", []),
         "a variable": ("tril = 3\nband = tril", []),
         "the cells that were handed out": (CHECK, []),
         "one's own line in such a cell": (CHECK + "\nTransformer(4)", ["Transformer"]),

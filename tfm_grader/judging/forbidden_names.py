@@ -21,19 +21,29 @@ def used(forbidden: Iterable[str], cells: Sequence[str], handed: Handed) -> list
     trees = [(cell.splitlines(), tree) for cell in cells if (tree := _tree(cell)) is not None]
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     defined = {node.name for _, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)}
+    methods = {
+        node.name
+        for _, tree in trees
+        for kind in ast.walk(tree)
+        if isinstance(kind, ast.ClassDef)
+        for node in kind.body
+        if isinstance(node, kinds)
+    }
     found = set()
     for lines, tree in trees:
         written = {number for number, line in enumerate(lines, start=1) if own(line, handed).strip()}
         for node in ast.walk(tree):
             if getattr(node, "lineno", 0) in written:
-                found |= {word for name in _names(node, defined) for word in words if name in (word, f"{word}_")}
+                found |= {
+                    word for name in _names(node, defined, methods) for word in words if name in (word, f"{word}_")
+                }
     return sorted(found)
 
 
-def _names(node: ast.AST, defined: set[str]) -> Iterator[str]:
-    """Yield the names that a node takes from a module or an object; names in `defined` are the notebook's own."""
+def _names(node: ast.AST, defined: set[str], methods: set[str]) -> Iterator[str]:
+    """Yield the names that a node takes from a module or an object, but for functions and methods of the notebook's own."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+        if node.attr not in methods and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
             yield node.attr
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in defined:
         yield node.func.id

@@ -27,7 +27,7 @@ from tfm_grader.sandbox.inside.remote_calls import Raised
 from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.own_time import OutOfCpu, Starved
 from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
-from tfm_grader.written_answers import Handed
+from tfm_grader.written_answers import Handed, own
 from tfm_lib.checks.carried import BadWeights, Weights, unpacked
 from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_lib.checks.relations import unnamed
@@ -325,7 +325,9 @@ class ExerciseAnswers:
         self.task, self.peer, self.loaded, self.begin_test = task, notebook.peer, notebook.found, notebook.begin_test
         self.held: list[str] = []
         self.raised = ""  # the exception an answer raised in the running test
-        self.notes = sentences(self.loaded.notes, notebook.hand_in.program.cells)
+        cells, handed = notebook.hand_in.program.cells, notebook.hand_in.handed
+        theirs = {number for number, cell in enumerate(cells, start=1) if own(cell, handed).strip()}
+        self.notes = sentences([note for note in self.loaded.notes if note.cell in theirs], cells)
         known = {*self.loaded.callable, *self.loaded.plain}
         self.missing = [name for name in task.answers if name not in known]
         self.stubs = bool(set(self.loaded.stubs) & set(task.answers))

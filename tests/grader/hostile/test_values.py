@@ -4,9 +4,11 @@ import json
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from enum import StrEnum
 from queue import Empty, Queue
 from threading import Thread
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, func
@@ -27,6 +29,13 @@ def sent(value: object) -> object:
         return {"$": "handle", "i": 0, "k": type(thing).__name__}
 
     return Decoder(lambda made: Foreign.of(made["k"], None)).decode(encode(value, keep))
+
+
+@pytest.mark.parametrize("value", [np.array(["scale"])[0], StrEnum("Kind", {"a": "scale"}).a, {"A": np.str_("scale")}])
+def test_words_of_other_kinds_arrive_as_words(value):
+    came = sent(value)
+    word = came["A"] if isinstance(value, dict) else came
+    assert type(word) is str and word == "scale"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ class BadValue(Exception):
 
 def encode(value: Any, keep: Keep, tensor: Callable[[Tensor], dict[str, Any]] | None = None, depth: int = 0) -> Any:
     """Encode `value` as JSON. `keep` makes a handle for what cannot be sent; `tensor` may describe tensors its way."""
+    if isinstance(value, str) and type(value) is not str:
+        value = str.__str__(value)  # numpy's strings, and members of an enumeration
     kind = type(value)
     if kind in (type(None), bool) or (kind is int and abs(value) < MAX_INTEGER):
         return value
