@@ -193,7 +193,8 @@ def test_the_check_in_the_notebook_answers(course, monkeypatch):
         if cell["cell_type"] == "code"
     ]
     namespace: dict = {}
-    for text in code[:-1]:
+    *imports, call = code[-1].split("\n\n")
+    for text in [*code[:-1], *imports]:
         exec(text, namespace)  # noqa: S102 (our own notebook)
     for machine, status, says in (
         (..., "unsolved", "stub"),
@@ -202,7 +203,7 @@ def test_the_check_in_the_notebook_answers(course, monkeypatch):
         (untrained(), "refused", "0 of 50 words"),
         ("reverse.safetensors", "refused", 'hand_in("reverse.safetensors", name="reverse")'),
     ):
-        verdict = eval(code[-1], namespace | {"reverse": machine})  # noqa: S307 (our own notebook)
+        verdict = eval(call, namespace | {"reverse": machine})  # noqa: S307 (our own notebook)
         assert verdict.status == status and says in repr(verdict)
 
 
