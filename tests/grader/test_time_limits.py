@@ -23,6 +23,7 @@ from tfm_grader.sandbox.process import RunningSandbox
 TASK = tasks.Task(
     "masking.band", ("band",), tuple(tasks.Test(name, 1, lambda student, expect: None, hidden=False) for name in "ab")
 )
+LIMITS = Limits(seconds=10, cpu=10, load_seconds=20)
 READY = "import os, sys, time, threading, signal\nos.write(0, b'\\n')\n"
 
 
@@ -152,7 +153,7 @@ def graded(monkeypatch):
     monkeypatch.setattr(submission, "load_notebook", lambda *_: loaded)
     monkeypatch.setattr(submission.JudgePeer, "call", lambda *_: None)
 
-    def grade(machine, times=1, limits=Limits(seconds=10, cpu=10, load_seconds=20)):  # noqa: B008 (frozen)
+    def grade(machine, times=1, limits=LIMITS):
         with submission.SubmissionRun(Program([]), [TASK], machine, limits, 0) as hand_in:
             return [submission.grade_exercise(TASK, hand_in) for _ in range(times)][-1]
 

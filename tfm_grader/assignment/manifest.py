@@ -33,9 +33,7 @@ class Limits(Part, frozen=True):
     """Resource limits of a submission. Time that a busy machine or the judge takes counts against none of them."""
 
     seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0  # that an answer may sleep or wait in one test
-    load_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = (
-        20.0  # of work and sleep, for a whole notebook, before its answers are called
-    )
+    load_seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 20.0  # of work and sleep, for a whole notebook
     cpu: Annotated[int, Meta(ge=1, le=3600)] = 10  # seconds of processor time that an answer may take in one test
     memory: Annotated[int, Meta(ge=64, le=1 << 20)] = 1024  # MB of each process, beyond what Python and torch take
     processes: Annotated[int, Meta(ge=3, le=1000)] = 6  # including threads; the sandbox itself uses two

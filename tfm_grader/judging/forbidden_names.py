@@ -18,6 +18,8 @@ def used(forbidden: Iterable[str], cells: Sequence[str], handed: Handed) -> list
     A function of the student's with the same name may be called.
     """
     words = {call.rpartition(".")[2] for call in forbidden}
+    if not words:
+        return []
     trees = [(cell.splitlines(), tree) for cell in cells if (tree := _tree(cell)) is not None]
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     defined = {node.name for _, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)}

@@ -92,10 +92,10 @@ class SubmissionRun:
         limits: Limits,
         seed: int,
         carried: Mapping[str, dict[str, Any]] = MappingProxyType({}),
-        handed: Handed = Handed(),  # noqa: B008 (frozen)
+        handed: Handed | None = None,
     ):
         self.carried = carried  # the weights in the notebook's outputs by name, unread
-        self.handed = handed  # what the student was given
+        self.handed = handed or Handed()  # what the student was given
         self.program, self.tasks, self.sandbox, self.limits, self.seed = program, tasks, sandbox, limits, seed
         self.seconds = limits.longest(len(tasks))
         self.own = 0.0  # seconds that its sandboxes so far worked or slept

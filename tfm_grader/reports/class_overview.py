@@ -19,9 +19,8 @@ LOOK = "Programs that are alike once their names and numbers are set aside, and 
 def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, Pair]] = ()) -> str:
     """Build the class page: the distribution of points, results by exercise, and recognised mistakes."""
     handed_in = [score for score in scores if not score.nothing and not score.not_accepted]
-    totals = [
-        score.points for score in scores if score.points is not None
-    ]  # also a 0 for what is missing, as in grades
+    # a 0 for what is missing counts, as in the grades
+    totals = [score.points for score in scores if score.points is not None]
     finished = f" of the {len(totals)} that are finished" if len(totals) > 1 else " of the one that is finished"
     finished = finished if len(totals) < len(scores) else ""
     of = max((score.of for score in scores), default=0)
