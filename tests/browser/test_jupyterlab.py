@@ -35,6 +35,9 @@ SAMPLED = sampled()
 # JupyterLab 4.6 throws this at any save, its own every two minutes among them, whether widgets' state is kept or not;
 # all stands as it stood.
 AT_A_SAVE = "Failed to execute 'removeChild' on 'Node': The node to be removed is not a child of this node."
+# anywidget rejects a promise if a model needs more than two seconds, as on a machine at work, and then shows its view all
+# the same; each test below waits for the view itself.
+AFTER_TWO_SECONDS = "[anywidget] Failed to initialize model."
 STARTS_WITHIN = 180  # seconds
 KERNEL_ANSWERS = 240_000  # milliseconds: the first cell imports torch
 
@@ -176,7 +179,7 @@ def notebook(lab: Server, browser) -> Iterator[Notebook]:
     page = context.new_page()
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: None if str(error) == AT_A_SAVE else errors.append(str(error)))
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{lab.base}lab/tree/widgets.ipynb?token={lab.token}")
     page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.content?.widgets?.length > 1")
     page.evaluate("jupyterapp.restored")
@@ -188,7 +191,7 @@ def notebook(lab: Server, browser) -> Iterator[Notebook]:
     outside = [url for url in asked if not url.startswith((lab.base, "data:", "blob:"))]
     context.close()
     assert not outside, f"JupyterLab's page asks elsewhere: {outside}"
-    assert not errors
+    assert {*errors} <= {AT_A_SAVE, AFTER_TWO_SECONDS}
 
 
 def place(module: str) -> int:
@@ -285,4 +288,4 @@ def test_tomorrow_every_widget_is_there_and_moves_before_a_cell_has_run(
             tried += [widget.changed_by(*keys) for keys in widget.moves(control)]
         assert any(tried), module
     context.close()
-    assert not errors
+    assert {*errors} <= {AT_A_SAVE, AFTER_TWO_SECONDS}

@@ -18,7 +18,7 @@ from types import MappingProxyType
 RUN = 12  # tokens; shorter runs of two programs may agree by chance
 LEAST = 60  # minimum number of runs for a program to be compared
 SHARE = 0.8  # share of the shorter program's runs from which a pair is reported
-MAX_CODE = 200_000  # characters
+MAX_CODE = 100_000  # characters of a student's program
 KEPT = 30  # students; a run shared by more is what everybody writes
 IGNORED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
@@ -66,8 +66,10 @@ def _group(student: str, teams: Mapping[str, str]) -> tuple[bool, str]:
 
 def _runs(cells: Iterable[str]) -> set[int]:
     tokens: list[str] = []
+    left = MAX_CODE
     for cell in cells:
-        tokens += _tokens(cell[:MAX_CODE])
+        tokens += _tokens(cell[:left])
+        left -= len(cell[:left])
     return {hash(tuple(tokens[start : start + RUN])) for start in range(len(tokens) - RUN + 1)}
 
 
