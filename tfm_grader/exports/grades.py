@@ -12,6 +12,7 @@ from tfm_grader.records import TestRow
 from tfm_grader.scoring.scores import HAND_IN, Row, Score
 from tfm_grader.tables import table
 from tfm_lib._refusal import Refusal
+from tfm_lib.checks.relations import RELATED
 
 AUDIT = [
     *("student", "exercise", "points", "of", "by", "by the tests", "author", "marked at", "reason"),
@@ -120,10 +121,11 @@ def _by_test(scores: list[Score]) -> dict[tuple[str, str], list[TestRow]]:
 
 
 def frequent(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Count names; most frequent first, ties in alphabetical order."""
+    """Count names of mistakes; most frequent first, ties in alphabetical order."""
     counts: dict[str, int] = {}
     for name in names:
-        counts[name] = counts.get(name, 0) + 1
+        plain = name.replace(RELATED, "")
+        counts[plain] = counts.get(plain, 0) + 1
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

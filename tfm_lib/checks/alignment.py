@@ -112,6 +112,16 @@ def _slips_of_one_step() -> list[Slip]:
             "The context is a mean with the scores, not with the weights.",
         ),
         slip(
+            "weighed and divided again",
+            "The context is the sum of the weighted rows. You divided it by their number once more; the weights sum to 1 already.",
+            mean=lambda weights, H: weights @ H / len(H),
+        ),
+        slip(
+            "softmax over one score",
+            "Each weight is 1: the softmax ran over an axis of length 1. It runs over the m source words.",
+            share=torch.ones_like,
+        ),
+        slip(
             "plain mean as context",
             "The context is the plain mean of H. Weigh its rows.",
             mean=lambda weights, H: H.mean(0),

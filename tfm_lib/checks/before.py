@@ -23,7 +23,8 @@ def look_up(student: Any, expect: Expect) -> None:
     small = (["the cat sat", "the cat slept"], _WORDS[:6], torch.randn(6, 6))  # square first, so that more runs
     asked = told(student.look_up, _STOPPED)
     _judge_rows(asked(*small), asked(*small))
-    inputs = [small, *(_text(*size) for size in [(3, 4, 6, 7), (2, 5, 8, 3), (4, 1, 7, 5), (1, 3, 5, 4)])]
+    alike = (["The old tree", "older trees the"], ["trees", "older", "old", "the", "tree", "The"], torch.randn(6, 3))
+    inputs = [small, alike, *(_text(*size) for size in [(3, 4, 6, 7), (2, 5, 8, 3), (4, 1, 7, 5), (1, 3, 5, 4)])]
     expect.agrees(
         asked,
         _rows_of,
@@ -69,7 +70,7 @@ _STOPPED = {  # what an error says, and what it comes from
         "rows in lists",
         f"torch.tensor makes a tensor of numbers, not of rows. {_IN_LISTS}",
     ),
-    r"'\w' is not in list|KeyError.*: '\w'$": (
+    r"'\w' is not in list|KeyError.*: '\w'(\.|$)": (
         "letters for words",
         "You looked a letter up: a string is walked through letter by letter. `sentence.split()` is the list of its words.",
     ),

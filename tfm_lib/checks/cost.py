@@ -223,6 +223,20 @@ CROSSOVER_SLIPS = [
 ]
 
 
+# whatever counts an answer puts in for the three terms: told which they are
+CROSSOVER_SLIPS += [
+    Slip(
+        "other counts",
+        lambda d, c, p, a=a, b=b, r=r, more=more: max(1, int((r * c - b * p) * d // a) + 1 + more),
+        f"This is the length at which {a}n²d + {b} · projections · nd² {'reaches' if more else 'exceeds'} {r} · matrices · nd². One of "
+        "these counts is not right, or the comparison. Attention has the products QKᵀ and AV.",
+    )
+    for a in (1, 2, 4)
+    for b in (0, 1, 2)
+    for r in (0.5, 1, 2)
+    for more in (0, -1)
+    if (a, b, r, more) != (2, 1, 1, 0)
+]
 FEWER = ("less than one word", "no word at all")  # seen only where attention never multiplies less often
 
 

@@ -726,6 +726,7 @@ _LONE = [
         "No word is left. The best word always stays: the one that crosses the line is still needed.",
     ),
 ]
+ALL_WORDS = "You return the kept words alone. The result has the shape of p: whoever is cut stays at its place, with 0."
 _NUCLEI = [
     Slip(
         "not renormalised",
@@ -752,6 +753,18 @@ _NUCLEI = [
         lambda p, top_p: _nucleus(p, top_p).sort(descending=True).values[p.argsort(descending=True)],
         "The right numbers at the wrong places. `order[i]` says where the i-th best word stood: write `kept[order] = …`, do not "
         "read with it.",
+    ),
+    Slip("only what is kept", lambda p, top_p: _nucleus(p, top_p)[_kept(p, top_p)], ALL_WORDS),
+    Slip(
+        "only what is kept",
+        lambda p, top_p: p[_kept(p, top_p)].sort(descending=True).values / p[_kept(p, top_p)].sum(),
+        ALL_WORDS,
+    ),
+    Slip(
+        "the first places",
+        lambda p, top_p: _shared(p, torch.arange(len(p)) < _count(p, top_p)),
+        "You kept as many words as are needed, but the first ones of p: what is known of the sorted numbers must go back to the "
+        "words' own places, by the second result of sort.",
     ),
     Slip(
         "keeps the tail",

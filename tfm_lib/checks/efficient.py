@@ -880,6 +880,16 @@ MEND_SLIPS = [
         "Your window looks ahead: each query sees itself and what comes after it. Exchange i and j.",
     ),
     Slip(
+        "divided by √w",
+        lambda Q, K, V, w: _mended(Q * math.sqrt(Q.shape[-1] / w), K, V, w),
+        "You divide the scores by √w, the root of the window. It is √d_k, whatever the window.",
+    ),
+    Slip(
+        "keys for values",
+        lambda Q, K, V, w: _mended(Q, K, K, w),
+        "The weights are right, but the output is a mean of keys. It is the values that are gathered.",
+    ),
+    Slip(
         "over the queries",
         lambda Q, K, V, w: (
             (Q @ K.mT / math.sqrt(Q.shape[-1])).masked_fill(~_band(len(Q), w), -torch.inf).softmax(dim=0) @ V

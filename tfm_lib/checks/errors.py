@@ -18,22 +18,30 @@ from torch.nn import functional as F
 HOMES: dict[str, ModuleType] = {"torch": torch, "F": F}
 
 
+RAISED = "raised: "  # begins the name of a mistake that is known by the error which it raises
+
 #: What the first cell of a chapter imports.
 IMPORTED = ("torch", "F", "nn", "math", "np", "Tensor", "check")
 
 
 def told(
     name: str, answer: Callable[..., Any], args: tuple, kwargs: dict[str, Any], error: BaseException, checks: str
-) -> str:
-    """The sentence about `error`, which `answer(*args, **kwargs)` raised; `checks` is the file that called it."""
+) -> tuple[str, str | None]:
+    """The sentence about `error`, which `answer(*args, **kwargs)` raised, and the mistake if it is a common one.
+
+    `checks` is the file that called it.
+    """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != checks]
     inputs = ", ".join(map(_input, args))
     if not frames and isinstance(error, TypeError) and (signature := _that_forbids(answer, args, kwargs)):
         count = "one argument" if len(args) == 1 else f"{len(args)} arguments"
-        return f"The check calls {name} with {count}, {inputs}; yours is written for {signature}. Keep the stub's first line."
+        written = f"yours is written for {signature}. Keep the stub's first line."
+        return f"The check calls {name} with {count}, {inputs}; {written}", f"{RAISED}other arguments"
     where = f" in line {frames[0].lineno} of your cell" if frames else ""
     said = clip(str(error) or "no message")
-    return f"{name}({inputs}) raised {type(error).__name__}{where}: {said}{_help(args, error)}"
+    helped = _help(args, error)
+    kind = type(error).__name__
+    return f"{name}({inputs}) raised {kind}{where}: {said}{helped}", f"{RAISED}{kind}" if helped else None
 
 
 def clip(text: str, limit: int = 160) -> str:
@@ -77,7 +85,32 @@ def _help(args: tuple, error: BaseException) -> str:
             f". {axes} of {tuple(batch.shape)} may be a batch: one operation on the last two, `dim=-1` and "
             "`transpose(-2, -1)`, does them all"
         )
-    return ""
+    return next(
+        (f". {sentence}" for pattern, sentence in COMMON if re.search(pattern, f"{type(error).__name__}: {text}")), ""
+    )
+
+
+#: What many errors mean, each by a pattern in its type and text.
+COMMON = (
+    ("Dimension out of range", "The code counts on more axes than there are here. Counted from the end, `dim=-1`, the last axis is there in any case"),
+    ("return_types", "max, min, sort and topk with a `dim` return a pair, values and indices: `.values` takes the first"),
+    ("must match the size of tensor b", "Counted from the last axis, lengths must be equal or 1: `[:, None]` puts in an axis of length 1, `keepdim=True` keeps one"),
+    ("shapes cannot be multiplied|size mismatch|inconsistent tensor size|Expected size for first two", "For A @ B, the last axis of A must be as long as the last but one of B"),
+    ("values to unpack", "Left of the = stands another number of names than there are values on the right; a shape has one number for each axis"),
+    ("unhashable type: 'list'", "A list cannot be a key; `tuple(…)` makes something of it that can"),
+    ("KeyError|is not in list", "That is not there to be looked up. What is looked up, and what is there?"),
+    ("shape of the mask", "A mask in brackets must have the shape of the tensor before them; `masked_fill` and `torch.where` stretch it"),
+    ("IndexError", "Indices run from 0 to the length less 1. Which axis or list has the length that the code counts with?"),
+    ("'NoneType' object", "Here stands None. What changes a list in its place, `append`, `extend`, `sort`, returns None, and so does a function without return"),
+    ("negative dimension", "A length became negative, because one argument is larger than the other"),
+    ("Boolean value of Tensor", "`if` wants one truth value, and here are many: `.all()` and `.any()` make one of them, `torch.where` chooses for each"),
+    ("expected scalar type|same dtype|must be the same", "Two tensors are of different types: `.float()` and `.long()` change that"),
+    ("is an empty sequence|iterable argument is empty|empty range", "There is nothing to choose from here. What should come out in this case?"),
+    ("expected sequence of length", "The lists within are not equally long, so they make no tensor"),
+    ("is invalid for input of size", "The new shape holds another number of entries than the old one"),
+    ("division by zero", "The divisor is 0 here. What should come out in this case?"),
+    ("tensors used as indices|only integers?", "Indices are whole numbers: `.long()` or `int(…)` makes some"),
+)  # fmt: skip
 
 
 def _whence(name: str) -> str:

@@ -30,7 +30,16 @@ from torch import Tensor, allclose, isclose
 import tfm_lib.checks.watching as watching  # noqa: PLR0402 (the package imports this module)
 from tfm_lib.checks.carried import Weights
 from tfm_lib.checks.cells import renamed, stopped_since
-from tfm_lib.checks.relations import NEAR, RELATED, Pair, relation, sizes, unnamed
+from tfm_lib.checks.relations import (
+    NEAR,
+    RELATED,
+    Pair,
+    relation,
+    relation_of_counts,
+    relation_of_parts,
+    sizes,
+    unnamed,
+)
 from tfm_lib.checks.watching import CHANGES_INPUT, Refused, Unsolved, clip as _clip
 
 
@@ -159,7 +168,7 @@ class Expect:
             if tuple(got.shape) == tuple(mistake.value) != tuple(want):
                 raise Refused(mistake.message, mistake.name)
         if tuple(got.shape) != tuple(want):
-            raise Refused(f"Expected {_shaped(want)}, got {_shaped(got.shape)}.")
+            raise Refused(f"Expected {_shaped(want)}, got {_shaped(got.shape)}.", f"{RELATED}another shape")
         self._hold(holds)
 
     def close(
@@ -187,7 +196,7 @@ class Expect:
         if got.shape != want.shape:
             raise Refused(f"For {describe} expected {_shaped(want.shape)}, got {_shaped(got.shape)}.")
         if got.isnan().any() and not want.isnan().any():
-            raise Refused(f"There is a NaN in {describe}: {_short(got)}. {WHENCE_NAN}")
+            raise Refused(f"There is a NaN in {describe}: {_short(got)}. {WHENCE_NAN}", f"{RELATED}no finite number")
         if (got.dtype == torch.bool) != (want.dtype == torch.bool):
             kinds = ("numbers", "truth values") if got.dtype == torch.bool else ("truth values (bool)", "numbers")
             raise Refused(f"For {describe} expected {kinds[0]}, {_short(want)}, got {kinds[1]}, {_short(got)}.")
@@ -207,7 +216,8 @@ class Expect:
                 raise Refused(mistake.message, mistake.name)
         gap = _first_gap(got, want, 0.0) if isinstance(want, (list, tuple)) else ""
         gap = gap or f"expected {want!r}, got {_clip(repr(got))}"
-        raise Refused(f"For {describe} {gap}.{self._called(came)}")
+        name, sentence = _related([((), got, want)])
+        raise Refused(f"For {describe} {gap}.{sentence}{self._called(came)}", name)
 
     def _called(self, came: Any) -> str:
         """The call that returned `came`, if it was the newest."""
@@ -270,7 +280,7 @@ def told(answer: Callable[..., Any], known: dict[str, tuple[str, str]]) -> Calla
             return answer(*args)
         except Refused as refused:
             for pattern, (mistake, message) in known.items():
-                if refused.mistake is None and re.search(pattern, refused.message):
+                if unnamed(refused.mistake) and re.search(pattern, refused.message):
                     raise Refused(message, mistake) from None
             raise
 
@@ -486,11 +496,24 @@ def _related(came: Sequence[tuple[tuple, Any, Any]]) -> tuple[str | None, str]:
     Of results in several parts, the first that differs tells.
     """
     try:
-        pairs = [(args, *_parts(got, want)) for args, got, want in came]
-        found = relation([Pair(_as_tensor(got), _as_tensor(want), sizes(args)) for args, got, want in pairs])
+        found = _relation(came)
     except (Refused, RuntimeError, TypeError, ValueError):
         return None, ""
-    return (f"{RELATED}{found[0]}", f" {found[1]}") if found else (None, "")
+    return (f"{RELATED}{found[0]}", f" {found[1]}" if found[1] else "") if found else (None, "")
+
+
+def _relation(came: Sequence[tuple[tuple, Any, Any]]) -> tuple[str, str] | None:
+    results = [(got, want) for _, got, want in came]
+    if len(came) > 2 and all(type(want) is int for _, want in results):
+        results = [(_as_plain(got), want) for got, want in results]
+        if all(type(got) is int for got, _ in results) and (found := relation_of_counts(results)):
+            return found
+    if all(isinstance(want, (list, tuple, set)) and want and not _is_numbers(want) for _, want in results):
+        differ = [(_as_plain(got), _as_plain(want)) for got, want in results if _gap(got, want, NEAR)]
+        if not any(isinstance(part, Tensor) for _, want in results for part in want):
+            return relation_of_parts(differ)
+    pairs = [(args, *_parts(got, want)) for args, got, want in came]
+    return relation([Pair(_as_tensor(got), _as_tensor(want), sizes(args)) for args, got, want in pairs])
 
 
 def _parts(got: Any, want: Any) -> tuple[Any, Any]:
@@ -574,7 +597,7 @@ def _said(value: Any, limit: int = 160) -> str:
     return _clip(repr(value), limit)
 
 
-def _is_numbers(value: list | tuple) -> bool:
+def _is_numbers(value: list | tuple | set) -> bool:
     """Whether nested lists hold numbers only, so that they are one tensor."""
     try:
         return torch.as_tensor(value).numel() > 0

@@ -137,7 +137,7 @@ def masked_softmax(student, expect):
     expect.agrees(
         student.masked_softmax,
         _masked,
-        [(tower.masked_fill(~seen, 60.0), seen), (tower, seen)],
+        [(tower.masked_fill(~seen, 60.0), seen), (tower, seen), (tower.masked_fill(~seen, 3000.0), seen)],
         "a hidden score far above the visible ones changes nothing",
         [Slip("hidden too late", _late, late)],
         describe="the weights beside a hidden score far above",

@@ -65,7 +65,7 @@ def watched(name: str, answer: Callable[..., Any]) -> Callable[..., Any]:
         except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever an answer may raise becomes a sentence)
             if type(error) is NotImplementedError and not error.args:  # torch raises it too, but says why
                 raise Unsolved from None
-            raise Refused(told(name, answer, args, kwargs, error, __file__)) from None
+            raise Refused(*told(name, answer, args, kwargs, error, __file__)) from None
         if result is ... or (result is None and is_stub(answer)):
             raise Unsolved
         if result is None and _is_idle(answer):
