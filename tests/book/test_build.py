@@ -362,6 +362,7 @@ def test_garbage_is_searched_for_as_before_when_the_build_ends() -> None:
     assert gc.get_threshold() == before
 
 
+@pytest.mark.long
 def test_a_kernel_that_dies_is_said_to_have_died(tmp_path: Path) -> None:
     (run,) = runner.run_notebooks([_job("dead", tmp_path, "import os; os._exit(1)")], runner.Lines(1))
     assert run.failure is not None and "kernel died" in run.failure.message

@@ -120,6 +120,7 @@ def test_the_book_is_built_from_the_wheel_with_its_extra_alone(unpacked_wheel, t
     assert "marmalade" in toy_book.page("one")
 
 
+@pytest.mark.long
 def test_the_core_is_imported_with_what_the_library_itself_requires(unpacked_wheel, sources):
     code = "\n".join(["import tfm_lib", *(f"import tfm_lib.{stem}" for stem in CORE), "print(tfm_lib.__file__)"])
     done = python("-c", code, missing=not_brought(), library=unpacked_wheel, cwd=sources)

@@ -100,7 +100,7 @@ def told(widgets: dict[str, Widget], *questions: Callable[[Widget], list[str]]) 
     return [f"{name}: {each}" for name, widget in widgets.items() for ask in questions for each in ask(widget)]
 
 
-@pytest.mark.parametrize("name", params([*PAGES, "search"], {"search", "chapters/attention"}))
+@pytest.mark.parametrize("name", params([*PAGES, "search"], {"search", "chapters/attention"}, rest=every(6, PAGES)))
 def test_page_is_quiet_and_without_barriers(visit, built_book: Path, axe: str, name: str) -> None:
     """In the light on a desk; then, with the widgets of some pages moved, in the dark on a phone."""
     page = visit(name)
@@ -183,7 +183,7 @@ def alive(page: Page, scheme: str) -> None:
     assert {*states} <= {"live"}
 
 
-@pytest.mark.parametrize("name", params(PAGES, ["chapters/intro", "chapters/masking"]))
+@pytest.mark.parametrize("name", params(PAGES, ["chapters/intro", "chapters/masking"], rest=every(6, PAGES)))
 def test_page_is_as_quiet_without_a_server(visit, name: str) -> None:
     page = visit(name, at="file", viewport=PHONE)
     assert page.evaluate("innerWidth") == 360 and sideways(page) == []

@@ -233,7 +233,7 @@ def page(visit) -> Page:
     page.evaluate("localStorage.clear()")
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_a_chapter_is_read_by_keyboard_alone(page: Page) -> None:
     reader = Reader(page)
     while stop := reader.go():

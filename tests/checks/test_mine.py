@@ -586,7 +586,10 @@ def computed(model) -> list:
     ]
 
 
-@pytest.mark.parametrize("exercise", dict.fromkeys(part.exercise for part in PARTS))
+EXERCISES = [*dict.fromkeys(part.exercise for part in PARTS)]
+
+
+@pytest.mark.parametrize("exercise", params(EXERCISES, every(4, EXERCISES)))
 def test_right_answers_of_any_style_fit_into_the_library(small, exercise):
     """Those of the banks, from loops to other libraries; the loop of training runs for its own part only, because no
     gradient passes through an answer in numpy.

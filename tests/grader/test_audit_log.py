@@ -117,6 +117,7 @@ def test_what_another_grader_judged_is_noticed_and_not_judged_again_in_silence(c
         version.grader.cache_clear()
 
 
+@pytest.mark.long
 def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monkeypatch):
     import shutil
 
@@ -168,6 +169,7 @@ def test_judging_anew_shows_first_and_writes_what_it_showed(course, monkeypatch)
         course.grade("--write")
 
 
+@pytest.mark.long
 def test_what_was_judged_anew_in_part_is_not_written(course, monkeypatch):
     judged = Verdicts.results
 
@@ -207,6 +209,7 @@ def points_reported(course) -> dict:
     return points(course)
 
 
+@pytest.mark.long
 def test_other_points_of_a_test_are_no_other_number(course, monkeypatch):
     judged = Verdicts._judged
 
@@ -221,6 +224,7 @@ def test_other_points_of_a_test_are_no_other_number(course, monkeypatch):
     assert "near" in (course.results / "ann.json").read_text(encoding="utf-8"), "what the tests say comes with it"
 
 
+@pytest.mark.long
 def test_one_exercise_is_judged_anew_alone(course, monkeypatch):
     course.write("bundle/manifest.json", json.dumps({**one_of_each.MANIFEST, "seed": "autumn"}))
     monkeypatch.setattr(Verdicts, "more", 1.0)
@@ -234,6 +238,7 @@ def points_of(course: Course, student: str) -> dict[str, float]:
     return {row["id"]: row["points"] for chapter in made["chapters"].values() for row in chapter["exercises"]}
 
 
+@pytest.mark.long
 def test_what_cannot_be_judged_anew_keeps_its_number(course, monkeypatch):
     judged = Verdicts._judged
 
@@ -246,6 +251,7 @@ def test_what_cannot_be_judged_anew_keeps_its_number(course, monkeypatch):
     assert points_of(course, "ben")[BAND] == 2
 
 
+@pytest.mark.long
 def test_what_was_judged_anew_from_another_notebook_is_not_written(course):
     course.grade("--again")
     course.hand_in("ben", 4, "Other words.", 0)
@@ -325,6 +331,7 @@ def test_a_line_of_the_history_that_tells_no_maximum_stays_readable(course):
     assert points(course)["ann"] == ("2", "1.5") and events(course, Marked)[-1].of is None
 
 
+@pytest.mark.long
 def test_marks_that_are_not_given_any_more_are_said_and_noted(course):
     course.reported()
     assert f"marks by hand that counted at the last report are not given this time: ann ({LATENCY})" in course.reported(
@@ -380,6 +387,7 @@ def test_a_misspelt_column_of_waivers_is_named(course):
     assert "line 1: there is no column 'day'; did you mean days?" in refusal(course)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("days", "left"), [("1", "3.2"), ("2,5", "4"), ("all", "4"), ("0", "2.8")])
 def test_waived_days_come_off_the_late_ones(course, days, left):
     course.hand_in("ben", 4, "Words of ben.", 2.5)
@@ -438,6 +446,7 @@ def test_a_line_that_was_changed_or_taken_out_shows(course):
     assert "line 2: what stood before it was changed or taken out" in course.reported()
 
 
+@pytest.mark.long
 def test_a_run_that_was_ended_while_it_wrote_loses_nothing_else(course):
     path = course.results / "audit_log.jsonl"
     whole = len(AuditLog(course.results).lines)
@@ -451,6 +460,7 @@ def test_a_run_that_was_ended_while_it_wrote_loses_nothing_else(course):
 # what a report leaves
 
 
+@pytest.mark.long
 def test_what_an_earlier_report_wrote_and_this_one_does_not_is_gone(course):
     course.reported()
     mine = course.report / "feedback" / "mine.txt"

@@ -140,6 +140,7 @@ def test_the_check_counts_from_none_to_all(monkeypatch):
     assert checked(changed(("(ids != PAD)[:, None]", "(ids != PAD)")), monkeypatch).status == "refused"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("lost", "pairs"),
     [

@@ -65,7 +65,7 @@ def test_the_conclusion_quotes_the_record():
     assert round(2.05 * spread / math.sqrt(29), 1) == 2.6
 
 
-@pytest.mark.long  # it repeats trainings
+@pytest.mark.release  # it repeats trainings
 def test_the_sample_earns_all():
     assert earned(TRIALS, **solved(TRIALS)) == (10, "")
 
@@ -188,7 +188,7 @@ def test_a_trial_is_repeated_to_the_digit_and_refuses_what_it_cannot_do():
         trial(updates=50)
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_students_get_no_hidden_test_and_no_report(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     tfm("assign", "evaluation", "--private", SOURCE.parent, "--seed", "spring", "--to", tmp_path)

@@ -54,6 +54,7 @@ def test_the_next_report_answers_each_request(made):
     assert sheet(made)["dde"]["request"] == "'=1+1", "no formula in a spreadsheet"
 
 
+@pytest.mark.long
 def test_a_later_report_knows_what_the_points_were(made, monkeypatch):
     """A test was wrong: the class is judged again, and the request is answered by the new points."""
     asked = made.write("asked.csv", HEAD + f"tom,{BAND},My band is right.,\n")
@@ -66,6 +67,7 @@ def test_a_later_report_knows_what_the_points_were(made, monkeypatch):
     assert "The points were 2 and are now 3, of 4." in page(made, "tom"), "still so in the report after that"
 
 
+@pytest.mark.long
 def test_a_regrade_before_the_first_report_with_the_request_is_seen_too(made, monkeypatch):
     made.reported()
     monkeypatch.setattr(Verdicts, "more", 1.0)
@@ -90,6 +92,7 @@ def test_the_sheet_is_read_back_and_what_is_in_it_is_kept(made):
     assert set(sheet(made, "requests-2.csv")) == {"lea", "dde", "ann", "tom"}
 
 
+@pytest.mark.long
 def test_codes_tell_of_no_request(made, tmp_path):
     asked = made.write("asked.csv", ASKED)
     made.reported("--requests", asked, "--pseudonyms", tmp_path / "key.json", "--to", tmp_path / "codes")
@@ -140,6 +143,7 @@ def test_a_request_about_nobody_is_refused_and_nothing_is_written(made):
     assert (made.report / "grades.csv").read_bytes() == before
 
 
+@pytest.mark.long
 def test_what_the_last_report_knew_and_this_one_does_not_is_said(made):
     asked = made.write("asked.csv", ASKED)
     made.reported("--requests", asked)

@@ -115,6 +115,7 @@ def test_the_bundle_holds_visible_checks_apart(course):
     )
 
 
+@pytest.mark.long
 def test_a_class_is_told_what_the_checks_say(course, tmp_path):
     """Nothing hidden, no points, and no result."""
     right = next(

@@ -178,6 +178,7 @@ def test_a_seed_draws_the_same_again(seed):
     assert paired_bootstrap(ours, theirs, references, 30, seed) == paired_bootstrap(ours, theirs, references, 30, seed)
 
 
+@pytest.mark.long
 def test_of_two_equally_good_systems_one_is_rarely_called_better():
     """Each makes its slips by the same coin: an interval of 95 % leaves out 0 in about 5 % of such tests."""
     wrong = 0

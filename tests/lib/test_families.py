@@ -631,6 +631,7 @@ def tfm(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""})
 
 
+@pytest.mark.long
 def test_tfm_load_writes_a_page(written, tmp_path) -> None:
     done = tfm(written("llama"), SENTENCE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -432,7 +432,7 @@ def test_what_lies_below_a_head_may_be_computed_once(monkeypatch: pytest.MonkeyP
     assert len(set(alone.values())) > 3, "heads make no difference"
 
 
-@pytest.mark.long
+@pytest.mark.release
 def test_the_minute_of_training_runs_on_the_engine_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
     short = dataclasses.replace(PRESETS["tiny"].options, steps=3, validate_every=2, max_tokens=300)
     monkeypatch.setitem(PRESETS, "tiny", dataclasses.replace(PRESETS["tiny"], options=short))

@@ -147,7 +147,7 @@ REFUSED = {  # each is a try at something; the error that it must end with
 }
 
 
-@pytest.mark.parametrize("name", params(REFUSED, every(8, REFUSED), rest=()))
+@pytest.mark.parametrize("name", params(REFUSED, every(16, REFUSED), rest=()))
 def test_what_no_exercise_needs_is_refused(process, name):
     code = f"{KERNEL}\ndef triangle(n):\n    try:\n        {REFUSED[name]}\n    except (OSError, AttributeError) as error:\n        raise ValueError('refused: ' + repr(error))"
     assert said(process, code).startswith("refused: ")

@@ -11,7 +11,7 @@ from grader.hostile.replies import ALL, FILES
 
 pytestmark = pytest.mark.long  # a judge of its own each; test_submissions.py tries one of each mechanism
 
-KEPT = every(16, ALL)
+KEPT = every(30, ALL)
 KEPT |= {"loaded as lacking every answer, whenever it is asked"}  # which once held a class for ever
 
 
