@@ -30,7 +30,7 @@ pre { margin: .5rem 0; padding: .6rem .8rem; border-radius: .3rem; background: v
 pre .k { color: var(--tfm-decoder); } pre .s { color: var(--tfm-value); } pre .c { color: var(--tfm-soft); }
 summary { cursor: pointer; } details { margin: .5rem 0; }
 table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .5rem; border-bottom: 1px solid var(--tfm-line); overflow-wrap: anywhere; }
-th { overflow-wrap: normal; } td:first-child { min-width: 5rem; }
+th { overflow-wrap: normal; } td:first-child { min-width: min(8rem, 28vw); }
 figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; }
 """
 MAX_CODE = 20_000  # maximum characters of a student's code on a page
