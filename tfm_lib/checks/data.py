@@ -707,7 +707,7 @@ def _fault(groups: Rows, lengths: list[int], limit: int) -> tuple[str, str | Non
         hold = f"For {example} the batches hold the {'lengths' if as_lengths else 'indices'} {str(flat)[:80]};"
         must = f"each index from 0 to {len(lengths) - 1} must stand in exactly one batch."
         sort = " Sort the indices, by length." if as_lengths else ""
-        return f"{hold} {must}{sort}", "lengths in place of indices" if as_lengths else None
+        return f"{hold} {must}{sort}", "lengths in place of indices" if as_lengths else "an index lost or twice"
     large = [group for group in groups if len(group) > 1 and len(group) * max(lengths[i] for i in group) > limit]
     if large:
         most = max(len(group) * max(lengths[i] for i in group) for group in large)
@@ -716,12 +716,15 @@ def _fault(groups: Rows, lengths: list[int], limit: int) -> tuple[str, str | Non
             f"For {example} one of your batches takes {most} places. "
             + ("Its real tokens fit, but the rectangle is as wide as its longest sentence: c" if fits else "C")
             + "ount sentences × longest.",
-            "real tokens counted" if fits else None,
+            "real tokens counted" if fits else "too many places",
         )
     enough = len(_greedy(lengths, limit))
     if len(groups) > enough:
         need = f"For {example} you need {len(groups)} batches; {enough} are enough"
-        return f"{need} when sentences of similar length stand together and each batch takes as many as fit.", None
+        return (
+            f"{need} when sentences of similar length stand together and each batch takes as many as fit.",
+            "more batches than needed",
+        )
     return None
 
 

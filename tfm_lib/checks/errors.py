@@ -108,6 +108,11 @@ COMMON = (
     ("is an empty sequence|iterable argument is empty|empty range", "There is nothing to choose from here. What should come out in this case?"),
     ("expected sequence of length", "The lists within are not equally long, so they make no tensor"),
     ("is invalid for input of size", "The new shape holds another number of entries than the old one"),
+    ("stack expects each tensor", "torch.stack wants tensors of one shape; of others, flatten each and use torch.cat"),
+    ("same number of dimensions", "torch.cat wants as many axes in each tensor: `flatten()` or `[None]` changes their number"),
+    ("UnboundLocalError", "On this input no line gave the name a value before it was used, perhaps because a loop had nothing to do"),
+    ("Supports 1D or 2D|Expected 1-D|must be 1-?D|expects a 2D|expected 2D", "This function takes fewer axes than there are here"),
+    ("not supported between instances of", "The two sides of this comparison are of different kinds"),
     ("division by zero", "The divisor is 0 here. What should come out in this case?"),
     ("tensors used as indices|only integers?", "Indices are whole numbers: `.long()` or `int(…)` makes some"),
 )  # fmt: skip

@@ -139,6 +139,22 @@ def clip(student, expect):
         ],
         describe="the gradients",
     )
+    expect.agrees(
+        student.clip,
+        _clipped,
+        [(_of_norm(3.0, (8, 4), (1,)), 2.5), (_of_norm(4.0, (2,), (5, 4)), 3.2)],
+        holds="one factor for all, where one of the tensors would be short enough",
+        slips=[
+            Slip(
+                "the short ones spared",
+                lambda gradients, limit: [
+                    g * limit / _joined(gradients).norm() if g.norm() > limit else g for g in gradients
+                ],
+                "A tensor that is short by itself was left as it is. The norm of all together decides, and all are multiplied.",
+            )
+        ],
+        describe="the gradients",
+    )
     norms = [
         (0.5, 2.0),
         (1.7, 2.2),

@@ -425,7 +425,7 @@ def looked_at(student: Any, expect: Expect) -> None:
     expect.agrees(
         student.words_looked_at,
         _looked_at,
-        [(weights,) for weights in [torch.eye(4)[[2, 0, 3]], *gaps]],
+        [(weights,) for weights in [torch.eye(4)[[2, 0, 3]], *gaps, _causal(torch.randn(5, 5))]],
         holds="a weight of exactly 0 adds nothing",
         slips=[
             Slip(
@@ -438,6 +438,11 @@ def looked_at(student: Any, expect: Expect) -> None:
         ],
         describe="rows with weights of exactly 0",
     )
+
+
+def _causal(scores: Tensor) -> Tensor:
+    """Weights of which row i has zeros behind column i."""
+    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
 
 
 def _looked_at(weights: Tensor) -> Tensor:
