@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tfm_grader import commands
 from tfm_grader.assignment.exercise_source import written_in
 from tfm_lib.checks.judge import _exercises
+from tfm_lib.checks.relations import RELATED
 from tfm_lib.cli import app
 
 PRIVATE = ROOT / "tests" / "grader" / "assignments"
@@ -156,7 +157,10 @@ def test_what_was_refused_is_said_and_leaves_no_file(course):
 def test_points(course):
     kim, ann = result(course, "kimminji"), result(course, "oneilann")
     assert (kim["points"], kim["status"]) == (4, "ok")
-    assert [test["mistake"] for test in ann["chapters"]["masking"]["exercises"][0]["tests"]] == ["nothing ahead", None]
+    assert [test["mistake"] for test in ann["chapters"]["masking"]["exercises"][0]["tests"]] == [
+        "nothing ahead",
+        f"{RELATED}wrong above the diagonal",
+    ]
     assert ann["points"] == 0
     assert result(course, "이서연")["status"] == "stopped"
     assert "not JSON" in result(course, "_14-")["chapters"]["masking"]["exercises"][0]["reason"]
