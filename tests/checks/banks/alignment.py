@@ -69,31 +69,6 @@ def true_links(tgt_fields, src_fields):
     return torch.from_numpy((t[:, None] == s[None, :]).astype(bool) & known[:, None])
 """,
     },
-    "alignment.error-rate": {
-        "sets": """
-def error_rate(predicted, sure, possible):
-    A, S, P = (set(map(tuple, x.nonzero().tolist())) for x in (predicted, sure, sure | possible))
-    return 1 - (len(A & S) + len(A & P)) / (len(A) + len(S))
-""",
-        "products": """
-def error_rate(predicted, sure, possible):
-    a, s, p = predicted.float(), sure.float(), (sure.int() + possible.int()).clamp(max=1).float()
-    return 1.0 - ((a * s).sum() + (a * p).sum()) / (a.sum() + s.sum())
-""",
-        "one by one": """
-def error_rate(predicted, sure, possible):
-    above = below = 0
-    for a, s, p in zip(predicted.flatten().tolist(), sure.flatten().tolist(), possible.flatten().tolist()):
-        above += (a and s) + (a and (s or p))
-        below += a + s
-    return 1 - above / below
-""",
-        "weights of links": """
-def error_rate(predicted, sure, possible):
-    credit = 2 * sure.float() + (possible & ~sure).float()
-    return 1 - credit[predicted].sum() / (torch.count_nonzero(predicted) + torch.count_nonzero(sure))
-""",
-    },
     "alignment.two-witnesses": {
         "loops": """
 def agreed_links(there, back):
@@ -256,28 +231,6 @@ def true_links(tgt_fields, src_fields):
         if field is not None and field in src_fields:
             links[i, src_fields.index(field)] = True
     return links
-""",
-    },
-    "alignment.error-rate": {
-        "possible is ignored": """
-def error_rate(predicted, sure, possible):
-    return 1 - 2 * (predicted & sure).sum() / (predicted.sum() + sure.sum())
-""",
-        "changes its input": """
-def error_rate(predicted, sure, possible):
-    possible |= sure
-    return 1 - ((predicted & sure).sum() + (predicted & possible).sum()) / (predicted.sum() + sure.sum())
-""",
-        "sure links are not possible": """
-def error_rate(predicted, sure, possible):
-    hits = (predicted & sure).sum() + (predicted & possible).sum()
-    return (1 - hits / (predicted.sum() + sure.sum())).item()
-""",
-        "possible links must be found": """
-def error_rate(predicted, sure, possible):
-    P = sure | possible
-    hits = (predicted & sure).sum() + (predicted & P).sum()
-    return (1 - hits / (predicted.sum() + P.sum())).item()
 """,
     },
     "alignment.two-witnesses": {

@@ -56,32 +56,6 @@ def batched_attention(Q, K, V):
     return [weights @ V, weights]
 """,
     },
-    "attention.additive-score": {
-        "einsum": """
-def additive_score(Q, K, W_1, W_2, v):
-    a = torch.einsum("nq,hq->nh", Q, W_1)
-    b = torch.einsum("mk,hk->mh", K, W_2)
-    return torch.einsum("nmh,h->nm", torch.tanh(a.unsqueeze(1) + b.unsqueeze(0)), v)
-""",
-        "repeated rows": """
-def additive_score(Q, K, W_1, W_2, v):
-    n, m = Q.shape[0], K.shape[0]
-    queries = (Q @ W_1.T).repeat_interleave(m, dim=0)
-    keys = (K @ W_2.T).repeat(n, 1)
-    return (torch.tanh(queries + keys) @ v).reshape(n, m)
-""",
-        "F.linear": """
-def additive_score(Q, K, W_1, W_2, v):
-    hidden = torch.tanh(F.linear(Q, W_1).unsqueeze(1) + F.linear(K, W_2))
-    return F.linear(hidden, v.unsqueeze(0)).squeeze(-1)
-""",
-        "one matrix": """
-def additive_score(Q, K, W_1, W_2, v):
-    n, m = len(Q), len(K)
-    pairs = torch.cat([Q[:, None].expand(n, m, -1), K[None].expand(n, m, -1)], dim=-1)
-    return (pairs @ torch.cat([W_1, W_2], dim=1).T).tanh().mul(v).sum(-1)
-""",
-    },
     "attention.hard-limit": {
         "where": """
 def weights_at(scores, temperature):
@@ -234,33 +208,6 @@ def batched_attention(Q, K, V):
     scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
     weights = F.softmax(scores, dim=1)
     return weights @ V, weights
-""",
-    },
-    "attention.additive-score": {
-        "changes its input": """
-def additive_score(Q, K, W_1, W_2, v):
-    hidden = torch.tanh((Q @ W_1.T)[:, None] + (K @ W_2.T)[None])
-    return hidden @ v.unsqueeze_(1)[:, 0]
-""",
-        "forbidden": """
-def additive_score(Q, K, W_1, W_2, v):
-    scores = torch.zeros(len(Q), len(K))
-    for i, q in enumerate(Q):
-        for j, k in enumerate(K):
-            scores[i, j] = v @ torch.tanh(W_1 @ q + W_2 @ k)
-    return scores
-""",
-        "matrices not transposed": """
-def additive_score(Q, K, W_1, W_2, v):
-    q = Q @ W_1
-    k = K @ W_2
-    return torch.tanh(q[:, None] + k[None]) @ v
-""",
-        "tanh outside": """
-def additive_score(Q, K, W_1, W_2, v):
-    q = Q @ W_1.T @ v
-    k = K @ W_2.T @ v
-    return torch.tanh(q[:, None] + k[None, :])
 """,
     },
     "attention.hard-limit": {

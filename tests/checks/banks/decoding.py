@@ -141,64 +141,6 @@ def nucleus(p, top_p):
     return held / held.sum()
 """,
     },
-    "decoding.hide-again": {
-        "sorted positions of each row": """
-def hide_again(ids, p, hidden, mask_id):
-    result = ids.clone()
-    for b in range(len(ids)):
-        by_certainty = sorted(range(ids.shape[1]), key=lambda i: p[b, i].item())
-        for i in by_certainty[: int(hidden[b])]:
-            result[b, i] = mask_id
-    return result
-""",
-        "topk of each row": """
-def hide_again(ids, p, hidden, mask_id):
-    rows = []
-    for row, certain, count in zip(ids, p, hidden.tolist()):
-        where = certain.topk(count, largest=False).indices
-        rows.append(row.index_fill(0, where, mask_id))
-    return torch.stack(rows)
-""",
-        "a mask scattered to its places": """
-def hide_again(ids, p, hidden, mask_id):
-    _, order = p.sort(dim=1)
-    first = torch.arange(p.size(1)).expand_as(order) < hidden.unsqueeze(1)
-    return ids.masked_fill(torch.zeros_like(first).scatter(1, order, first), mask_id)
-""",
-        "numpy, an array back": """
-def hide_again(ids, p, hidden, mask_id):
-    import numpy as np
-    order = np.argsort(p.numpy(), axis=1)
-    rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
-    return np.where(rank < hidden.numpy()[:, None], mask_id, ids.numpy())
-""",
-        "lists": """
-def hide_again(ids, p, hidden, mask_id):
-    found = []
-    for row, certain, count in zip(ids.tolist(), p.tolist(), hidden.tolist()):
-        doubtful = set(sorted(range(len(row)), key=certain.__getitem__)[:count])
-        found.append([mask_id if i in doubtful else token for i, token in enumerate(row)])
-    return found
-""",
-        "each compared with each, a list of rows": """
-def hide_again(ids, p, hidden, mask_id):
-    place = torch.arange(p.shape[1])
-    less = p[:, None, :] < p[:, :, None]
-    before = (p[:, None, :] == p[:, :, None]) & (place[None, :] < place[:, None])
-    stays = (less | before).sum(dim=2) >= hidden.view(-1, 1)
-    return [torch.where(keep, row, torch.tensor(mask_id)) for keep, row in zip(stays, ids)]
-""",
-        "the last of equals first": """
-def hide_again(ids, p, hidden, mask_id):
-    left, result = p.clone(), ids.clone()
-    for b, count in enumerate(hidden):
-        for _ in range(count):
-            i = p.shape[1] - 1 - left[b].flip(0).argmin()
-            result[b, i], left[b, i] = mask_id, torch.inf
-    return result
-""",
-    },
     "decoding.may-stop": {
         "all paths": """
 def may_stop(open_log_p, score, alpha, max_len):
@@ -359,74 +301,6 @@ def nucleus(p, top_p):
     return values / values.sum()
 """,
     },
-    "decoding.hide-again": {
-        "ties hidden": """
-def hide_again(ids, p, hidden, mask_id):
-    ordered = torch.cat([torch.full((len(p), 1), -1.0), p.sort(dim=-1).values], dim=-1)
-    last = ordered.gather(-1, hidden[:, None])
-    return ids.masked_fill(p <= last, mask_id)
-""",
-        "ties kept": """
-def hide_again(ids, p, hidden, mask_id):
-    rows = []
-    for row, certain, count in zip(ids.tolist(), p.tolist(), hidden.tolist()):
-        for value in sorted(certain)[:count]:
-            row[certain.index(value)] = mask_id
-        rows.append(row)
-    return torch.tensor(rows)
-""",
-        "changes its input": """
-def hide_again(ids, p, hidden, mask_id):
-    for row, certain, count in zip(ids, p, hidden):
-        row[certain.argsort()[:count]] = mask_id
-    return ids
-""",
-        "float ids": """
-def hide_again(ids, p, hidden, mask_id):
-    stays = (p.argsort(dim=-1).argsort(dim=-1) >= hidden[:, None]).float()
-    return stays * ids + (1 - stays) * mask_id
-""",
-        "counts along the columns": """
-def hide_again(ids, p, hidden, mask_id):
-    rank = p.argsort(dim=-1).argsort(dim=-1)
-    return torch.where(rank < hidden, mask_id, ids)
-""",
-        "positions taken for ranks": """
-def hide_again(ids, p, hidden, mask_id):
-    found = ids.clone()
-    for b in range(len(ids)):
-        for i, place in enumerate(p[b].argsort().tolist()):
-            if place < hidden[b]:
-                found[b, i] = mask_id
-    return found
-""",
-        "one count for all rows": """
-def hide_again(ids, p, hidden, mask_id):
-    least = p.topk(int(hidden.max()), dim=-1, largest=False).indices
-    return ids.scatter(-1, least, mask_id)
-""",
-        "ranks over the whole batch": """
-def hide_again(ids, p, hidden, mask_id):
-    flat = ids.flatten().clone()
-    flat[p.flatten().argsort()[: hidden.sum()]] = mask_id
-    return flat.view(ids.shape)
-""",
-        "hides the most certain": """
-def hide_again(ids, p, hidden, mask_id):
-    rows = []
-    for row, certain, count in zip(ids, p, hidden.tolist()):
-        best = set(certain.topk(count).indices.tolist())
-        rows.append([mask_id if i in best else int(token) for i, token in enumerate(row)])
-    return rows
-""",
-        "0 hides everything": """
-def hide_again(ids, p, hidden, mask_id):
-    found = ids.clone()
-    for b, count in enumerate(hidden.tolist()):
-        found[b, p[b].argsort(descending=True)[-count:]] = mask_id
-    return found
-""",
-    },
     "decoding.may-stop": {
         "one token too many": """
 def may_stop(open_log_p, score, alpha, max_len):
@@ -454,51 +328,6 @@ def may_stop(open_log_p, score, alpha, max_len):
 
 # other ways to make a mistake that is known already
 ALSO_WRONG = {
-    "decoding.hide-again": {
-        "ties kept": [
-            """
-def hide_again(ids, p, hidden, mask_id):
-    ordered = torch.cat([p.sort(dim=-1).values, torch.full((len(p), 1), 2.0)], dim=-1)
-    return ids.masked_fill(p < ordered.gather(-1, hidden[:, None]), mask_id)
-""",
-        ],
-        "positions taken for ranks": [
-            """
-def hide_again(ids, p, hidden, mask_id):
-    first = torch.arange(p.shape[1]).expand_as(p) < hidden[:, None]
-    return torch.where(first.gather(1, p.argsort(dim=1)), mask_id, ids)
-""",
-        ],
-        "hides the first positions": [
-            """
-def hide_again(ids, p, hidden, mask_id):
-    order, found = p.argsort(dim=-1), ids.clone()
-    for b in range(len(ids)):
-        found[b, : hidden[b]] = mask_id
-    return found
-""",
-        ],
-        "counts along the columns": [
-            """
-def hide_again(ids, p, hidden, mask_id):
-    import numpy as np
-    rank = np.argsort(np.argsort(p.numpy(), axis=1), axis=1)
-    return np.where(rank < hidden.numpy(), mask_id, ids.numpy())
-""",
-        ],
-        "changes its input": [
-            """
-def hide_again(ids, p, hidden, mask_id):
-    found = ids.clone()
-    for b in range(len(ids)):
-        while hidden[b] > 0:
-            i = p[b].argmin()
-            found[b, i], p[b, i] = mask_id, 2.0
-            hidden[b] -= 1
-    return found
-""",
-        ],
-    },
     "decoding.may-stop": {
         "one token too many": [
             """

@@ -1,35 +1,6 @@
 """Right and wrong answers to the exercises of chapter `descendants`."""
 
 RIGHT = {
-    "descendants.order-mask": {
-        "loops": """
-def mask_of_order(order):
-    mask = torch.zeros(len(order), len(order), dtype=torch.bool)
-    for turn, i in enumerate(order.tolist()):
-        for j in order.tolist()[: turn + 1]:
-            mask[i, j] = True
-    return mask
-""",
-        "a triangle, moved": """
-def mask_of_order(order):
-    n = len(order)
-    mask = torch.empty(n, n, dtype=torch.bool)
-    mask[order[:, None], order] = torch.ones(n, n, dtype=torch.bool).tril()
-    return mask
-""",
-        "turns by scatter": """
-def mask_of_order(order):
-    turn = torch.empty_like(order)
-    turn[order] = torch.arange(len(order))
-    return turn.unsqueeze(1) >= turn.unsqueeze(0)
-""",
-        "index": """
-def mask_of_order(order):
-    order = order.tolist()
-    turns = [order.index(i) for i in range(len(order))]
-    return torch.tensor([[b <= a for b in turns] for a in turns])
-""",
-    },
     "descendants.patches": {
         "four axes": """
 def cut(images, size):
@@ -163,37 +134,6 @@ def low_rank(X, W, A, B, alpha):
     return linear(X).detach(), linear.weight.data
 """,
     },
-    "descendants.balance": {
-        "counts": """
-def balance(logits, k):
-    n, experts = logits.shape
-    f = torch.bincount(logits.topk(k).indices.flatten(), minlength=experts) / (n * k)
-    return experts * (f * logits.softmax(-1).mean(0)).sum()
-""",
-        "one hot": """
-def balance(logits, k):
-    asked = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float()
-    f, P = asked.sum(0) / asked.sum(), logits.softmax(dim=1).mean(dim=0)
-    return logits.shape[-1] * f @ P
-""",
-        "by sorting": """
-def balance(logits, k):
-    places = logits.argsort(dim=-1, descending=True).argsort(dim=-1)
-    f = (places < k).float().mean(0) / k
-    exps = logits.exp()
-    return logits.size(1) * torch.dot(f, (exps / exps.sum(1, keepdim=True)).mean(0))
-""",
-        "loops": """
-def balance(logits, k):
-    n, experts = logits.shape
-    p, total = logits.softmax(-1), 0.0
-    best = logits.topk(k).indices.tolist()
-    for i in range(experts):
-        asked = sum(row.count(i) for row in best)
-        total = total + asked / (n * k) * p[:, i].mean()
-    return experts * total
-""",
-    },
     "descendants.induction-score": {
         "loops": """
 def induction_scores(weights, ids):
@@ -233,23 +173,6 @@ def induction_scores(weights, ids):
 }
 
 WRONG = {
-    "descendants.order-mask": {
-        "lists returned": """
-def mask_of_order(order):
-    order = order.tolist()
-    return [[order.index(j) <= order.index(i) for j in range(len(order))] for i in range(len(order))]
-""",
-        "transposed": "def mask_of_order(order):\n    turn = order.argsort()\n    return turn[:, None] <= turn\n",
-        "order taken for turns": """
-def mask_of_order(order):
-    return order[:, None] >= order[None, :]
-""",
-        "strict": """
-def mask_of_order(order):
-    rank = torch.argsort(order)
-    return rank[:, None] > rank[None, :]
-""",
-    },
     "descendants.patches": {
         "squares on their side": """
 def cut(images, size):
@@ -445,35 +368,6 @@ def low_rank(X, W, A, B, alpha):
     X, W, A, B = (M.numpy() for M in (X, W, A, B))
     merged = W.T + alpha / A.shape[0] * np.matmul(A.T, B.T)
     return X @ merged, merged
-""",
-    },
-    "descendants.balance": {
-        "without E": """
-def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0) / k
-    return (f * logits.softmax(-1).mean(0)).sum()
-""",
-        "k for E": """
-def balance(logits, k):
-    f = F.one_hot(logits.topk(k).indices, logits.shape[-1]).sum(1).float().mean(0)
-    return (f * logits.softmax(-1).mean(0)).sum()
-""",
-        "without k": """
-def balance(logits, k):
-    tokens, experts = logits.shape
-    top = logits.topk(k, dim=-1).indices
-    f = F.one_hot(top, experts).sum(dim=1).float().mean(dim=0)
-    P = logits.softmax(dim=-1).mean(dim=0)
-    return experts * (f * P).sum()
-""",
-        "probabilities after the cut": """
-def balance(logits, k):
-    tokens, experts = logits.shape
-    values, top = logits.topk(k, dim=-1)
-    f = torch.zeros(experts).index_add(0, top.flatten(), torch.ones(tokens * k)) / (tokens * k)
-    chosen = torch.full_like(logits, -torch.inf).scatter(1, top, values)
-    P = chosen.softmax(dim=-1).mean(dim=0)
-    return experts * (f * P).sum()
 """,
     },
     "descendants.induction-score": {

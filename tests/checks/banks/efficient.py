@@ -36,24 +36,11 @@ def merge(first, second):
     a, b = (t1 - top).exp(), (t2 - top).exp()
     return top, {total}, {mixed}
 """
-ROOM = """
-def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
-    length = memory // ({token})
-    return "any" if window is not None and window <= length else length
-"""
 SUM = """
 def everyone(Q, K, V):
     Q, K = {q}, {k}
     S, z = K.transpose(-2, -1) @ {v}, K.sum(dim=-2, keepdim=True)
     return (Q @ S) / {below}
-"""
-LEFT = """
-def left(gates):
-    n = len(gates)
-    total = gates.log().cumsum(dim=0)
-    L = total[:, None] - total
-    seen = torch.ones(n, n, dtype=torch.bool).tril()
-    return {answer}
 """
 DRAFT = """
 def expected(p, q, k):
@@ -62,7 +49,6 @@ def expected(p, q, k):
 """
 BOTH = dict(total="a * l1 + b * l2", mixed="a * o1 + b * o2")
 PHI = dict(q="F.elu(Q) + 1", k="F.elu(K) + 1", v="V", below="(Q @ z.transpose(-2, -1))")
-TOKEN = "2 * n_layers * n_key_heads * d_k * 2 * batch"
 KEPT, MEAN = "torch.minimum(p, q).sum().item()", "sum(beta**t for t in range(k + 1))"
 
 
@@ -100,35 +86,6 @@ def merge(first, second):
     whole = torch.logaddexp(first[0] + first[1].log(), second[0] + second[1].log())
     mixed = sum((half[0] - top).exp() * half[2] for half in (first, second))
     return [top, (whole - top).exp(), mixed]
-""",
-    },
-    "efficient.room": {
-        "one division": ROOM.format(token=TOKEN),
-        "step by step": """
-def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
-    numbers = n_layers * n_key_heads * d_k
-    both = 2 * numbers
-    per_conversation = memory // batch
-    length = per_conversation // (2 * both)
-    if window is None or window > length:
-        return length
-    return "any"
-""",
-        "by search": """
-def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
-    token = 4 * n_layers * n_key_heads * d_k * batch
-    if window is not None and window * token <= memory:
-        return "any"
-    length = 0
-    while (length + 1) * token <= memory:
-        length += 1
-    return length
-""",
-        "floor": """
-def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
-    length = math.floor(memory / (n_layers * n_key_heads * d_k * batch * 4))
-    fits = window is not None and length >= window
-    return "any" if fits else length
 """,
     },
     "efficient.power": {
@@ -172,33 +129,6 @@ def everyone(Q, K, V):
     S, z = K.mT @ V, K.sum(-2).unsqueeze(-1)
     rows = [(q.unsqueeze(-2) @ S) / (q.unsqueeze(-2) @ z) for q in Q.unbind(-2)]
     return torch.cat(rows, dim=-2)
-""",
-    },
-    "efficient.left": {
-        "minus infinity before exp": LEFT.format(answer="L.masked_fill(~seen, -torch.inf).exp()"),
-        "cut afterwards": LEFT.format(answer="L.exp().tril()"),
-        "running products": """
-def left(gates):
-    n = len(gates)
-    A = gates[:, None].expand(n, n)
-    later = torch.ones(n, n).tril(-1) > 0
-    return torch.tril(torch.where(later, A, torch.ones(())).cumprod(dim=0))
-""",
-        "row by row": """
-def left(gates):
-    state, rows = torch.zeros_like(gates), []
-    for i, a in enumerate(gates):
-        state = a * state
-        state[i] = 1.0
-        rows.append(state.clone())
-    return torch.stack(rows)
-""",
-        "column by column": """
-def left(gates):
-    D = torch.eye(len(gates))
-    for j in range(len(gates)):
-        D[j + 1 :, j] = torch.cumprod(gates[j + 1 :], dim=0)
-    return D
 """,
     },
     "efficient.mend": {
@@ -249,24 +179,6 @@ def merge(first, second):
     return top, first[1] + second[1], first[2] + second[2]
 """,
     },
-    "efficient.room": {
-        "both 2s are missing": ROOM.format(token="n_layers * n_key_heads * d_k * batch"),
-        "four bytes a number": ROOM.format(token="2 * n_layers * n_key_heads * d_k * 4 * batch"),
-        "one 2 is missing": """
-def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
-    per_token = 2 * n_layers * n_key_heads * d_k * batch
-    if window is not None and window * per_token <= memory:
-        return "any"
-    return memory // per_token
-""",
-        "a window that fits to the last byte": """
-def room(memory, n_layers, n_key_heads, d_k, batch, window=None):
-    per_token = 2 * 2 * n_layers * n_key_heads * d_k * batch
-    if window is not None and window * per_token < memory:
-        return "any"
-    return memory // per_token
-""",
-    },
     "efficient.power": {
         "no logarithm below": COUNTED.format(answer="math.log(b / a) / (long / short)"),
         "the lengths' difference": COUNTED.format(answer="math.log(b / a) / (long - short)"),
@@ -304,51 +216,6 @@ def everyone(Q, K, V):
     phi_Q, phi_K = F.elu(Q) + 1, F.elu(K) + 1
     return phi_Q @ (phi_K.mT @ V) / K.shape[-2]
 """,
-    },
-    "efficient.left": {
-        "its own gate too": """
-def left(gates):
-    state, rows = torch.zeros_like(gates), []
-    for i, a in enumerate(gates):
-        state = state.clone()
-        state[i] = 1.0
-        state = a * state
-        rows.append(state)
-    return torch.stack(rows)
-""",
-        "the newest gate is missing": """
-def left(gates):
-    n = len(gates)
-    D = torch.eye(n)
-    for i in range(n):
-        for j in range(i):
-            D[i, j] = gates[j + 1 : i].prod()
-    return D
-""",
-        "one place off": """
-def left(gates):
-    n = len(gates)
-    D = torch.zeros(n, n)
-    for i in range(n):
-        for j in range(i + 1):
-            D[i, j] = torch.prod(gates[j:i])
-    return D
-""",
-        "a quotient of products": """
-def left(gates):
-    P, rows = torch.cumprod(gates, dim=0), []
-    for i, p in enumerate(P):
-        rows.append(torch.where(torch.arange(len(P)) <= i, p / P, torch.tensor(0.0)))
-    return torch.stack(rows)
-""",
-        "turned round": """
-def left(gates):
-    D = torch.eye(len(gates))
-    for j in range(len(gates)):
-        D[j, j + 1 :] = gates[j + 1 :].cumprod(dim=0)
-    return D
-""",
-        "infinity times 0": LEFT.format(answer="L.exp() * seen"),
     },
     "efficient.mend": {
         "as it was": GIVEN.format(seen="(i - w <= j) & (j <= i)", more="pass"),

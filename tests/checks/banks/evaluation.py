@@ -1,81 +1,6 @@
 """Right and wrong answers to the exercises of chapter `evaluation`."""
 
 RIGHT = {
-    "evaluation.several-references": {
-        "dictionaries": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "counters": """
-def matches(hypothesis, references, n):
-    from collections import Counter
-    def ngrams(words):
-        return Counter(zip(*(words[start:] for start in range(n))))
-    most = Counter()
-    for reference in references:
-        most |= ngrams(reference)
-    return sum((ngrams(hypothesis) & most).values())
-""",
-        "lists and count": """
-def matches(hypothesis, references, n):
-    cut = lambda words: [words[i:i + n] for i in range(len(words) - n + 1)]
-    ours, theirs = cut(hypothesis), [cut(reference) for reference in references]
-    kinds = []
-    for gram in ours:
-        if gram not in kinds:
-            kinds.append(gram)
-    return sum(min(ours.count(gram), max(grams.count(gram) for grams in theirs)) for gram in kinds)
-""",
-        "crossed off": """
-def matches(hypothesis, references, n):
-    pool = []
-    for reference in references:
-        left = list(pool)
-        for i in range(len(reference) - n + 1):
-            gram = " ".join(reference[i:i + n])
-            if gram in left:
-                left.remove(gram)
-            else:
-                pool.append(gram)
-    found = 0
-    for i in range(len(hypothesis) - n + 1):
-        gram = " ".join(hypothesis[i:i + n])
-        if gram in pool:
-            pool.remove(gram)
-            found += 1
-    return found
-""",
-        "a tensor": """
-def matches(hypothesis, references, n):
-    grams = [tuple(hypothesis[i:i + n]) for i in range(len(hypothesis) - n + 1)]
-    total = torch.tensor(0)
-    for gram in set(grams):
-        limit = max(sum(tuple(r[i:i + n]) == gram for i in range(len(r) - n + 1)) for r in references)
-        total += min(limit, grams.count(gram))
-    return total
-""",
-        "the nth of its kind": """
-def matches(hypothesis, references, n):
-    seen, total = [], 0
-    for i in range(len(hypothesis) - n + 1):
-        gram = hypothesis[i:i + n]
-        seen.append(gram)
-        nth = seen.count(gram)
-        if any(sum(r[j:j + n] == gram for j in range(len(r) - n + 1)) >= nth for r in references):
-            total += 1
-    return total
-""",
-    },
     "evaluation.mend-bleu": {
         "loops": """
 def corpus_bleu(rows):
@@ -401,66 +326,6 @@ def least_size(difference, sizes):
 }
 
 WRONG = {
-    "evaluation.several-references": {
-        "n-grams glued to one word": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        return [''.join(words[i:i + n]) for i in range(len(words) - n + 1)]
-    ours, theirs = ngrams(hypothesis), [ngrams(reference) for reference in references]
-    return sum(min(ours.count(gram), max(grams.count(gram) for grams in theirs)) for gram in set(ours))
-""",
-        "the reference of nearest length": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = ngrams(min(references, key=lambda words: abs(len(words) - len(hypothesis))))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        "changes its input": """
-def matches(hypothesis, references, n):
-    cut = lambda words: [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
-    most = {}
-    for reference in references:
-        grams = cut(reference)
-        for gram in set(grams):
-            most[gram] = max(grams.count(gram), most.get(gram, 0))
-    found = 0
-    while len(hypothesis) >= n:
-        gram = tuple(hypothesis[:n])
-        hypothesis.pop(0)
-        if most.get(gram, 0):
-            most[gram] -= 1
-            found += 1
-    return found
-""",
-        "counts added": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        return [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
-    allowed = [g for r in references for g in ngrams(r)]
-    found = 0
-    for g in ngrams(hypothesis):
-        if g in allowed:
-            allowed.remove(g)
-            found += 1
-    return found
-""",
-        "one reference for all": """
-def matches(hypothesis, references, n):
-    def ngrams(words):
-        return [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
-    h = ngrams(hypothesis)
-    best = 0
-    for r in references:
-        grams = ngrams(r)
-        best = max(best, sum(min(h.count(g), grams.count(g)) for g in set(h)))
-    return best
-""",
-    },
     "evaluation.mend-bleu": {
         "brevity from a mean of ratios": """
 def corpus_bleu(rows):
@@ -716,45 +581,6 @@ def least_size(difference, sizes):
 }
 
 ALSO_WRONG = {
-    "evaluation.several-references": {
-        "counts added": [
-            """
-def matches(hypothesis, references, n):
-    pool = [tuple(r[i:i + n]) for r in references for i in range(len(r) - n + 1)]
-    found = 0
-    for i in range(len(hypothesis) - n + 1):
-        gram = tuple(hypothesis[i:i + n])
-        if gram in pool:
-            pool.remove(gram)
-            found += 1
-    return found
-""",
-        ],
-        "not clipped": [
-            """
-def matches(hypothesis, references, n):
-    pool = {tuple(r[i:i + n]) for r in references for i in range(len(r) - n + 1)}
-    return sum(tuple(hypothesis[i:i + n]) in pool for i in range(len(hypothesis) - n + 1))
-""",
-        ],
-        "n is ignored": [
-            """
-def matches(hypothesis, references, n):
-    n = 1
-    def ngrams(words):
-        counts = {}
-        for start in range(len(words) - n + 1):
-            gram = tuple(words[start:start + n])
-            counts[gram] = counts.get(gram, 0) + 1
-        return counts
-    most = {}
-    for reference in references:
-        for gram, count in ngrams(reference).items():
-            most[gram] = max(count, most.get(gram, 0))
-    return sum(min(count, most.get(gram, 0)) for gram, count in ngrams(hypothesis).items())
-""",
-        ],
-    },
     "evaluation.mend-bleu": {
         "mean of the precisions": [
             """

@@ -112,29 +112,6 @@ def decoder_mask(ids, pad_id):
     return ~(future | padding)
 """,
     },
-    "masking.sliding-window": {
-        "two triangles": """
-def window_mask(n, w):
-    ones = torch.ones(n, n, dtype=torch.bool)
-    return ones.tril() & ones.triu(-(w - 1))
-""",
-        "loops": """
-def window_mask(n, w):
-    mask = torch.zeros(n, n, dtype=torch.bool)
-    for i in range(n):
-        mask[i, max(0, i - w + 1) : i + 1] = True
-    return mask
-""",
-        "list comprehension": """
-def window_mask(n, w):
-    return torch.tensor([[i - w < j <= i for j in range(n)] for i in range(n)])
-""",
-        "triangle less an older triangle": """
-def window_mask(n, w):
-    i, j = torch.arange(n).view(-1, 1), torch.arange(n).view(1, -1)
-    return (j <= i) ^ (j <= i - w)
-""",
-    },
     "masking.leak-test": {
         "perturbation": """
 def find_leaks(model_fn, n, d):
@@ -281,33 +258,6 @@ def decoder_mask(ids, pad_id):
     n = ids.shape[1]
     causal = torch.tril(torch.ones(n, n)).bool()
     return causal[None] & ids.bool()[:, None, :]
-""",
-    },
-    "masking.sliding-window": {
-        "without itself": """
-def window_mask(n, w):
-    mask = torch.zeros(n, n, dtype=torch.bool)
-    for i in range(n):
-        mask[i, max(0, i - w) : i] = True
-    return mask
-""",
-        "the first w": """
-def window_mask(n, w):
-    mask = torch.zeros(n, n, dtype=torch.bool)
-    for i in range(n):
-        mask[i, : min(w, i + 1)] = True
-    return mask
-""",
-        "one key too many": """
-def window_mask(n, w):
-    i = torch.arange(n)[:, None]
-    j = torch.arange(n)[None, :]
-    return (j <= i) & (j >= i - w)
-""",
-        "sees both sides": """
-def window_mask(n, w):
-    i = torch.arange(n)
-    return (i[:, None] - i[None, :]).abs() < w
 """,
     },
     "masking.leak-test": {

@@ -40,29 +40,6 @@ def merge(heads):
     return torch.einsum("bhnd->bnhd", heads).contiguous().view(heads.size(0), heads.size(2), -1)
 """,
     },
-    "multihead.look-back": {
-        "loops": """
-def looks_back(weights):
-    n = weights.shape[-1]
-    return [sum(head[i, i - 1].item() for i in range(1, n)) / (n - 1) for head in weights]
-""",
-        "indexing": """
-def looks_back(weights):
-    i = torch.arange(1, weights.shape[-1])
-    return weights[:, i, i - 1].mean(dim=1)
-""",
-        "mask": """
-def looks_back(weights):
-    n = weights.shape[-1]
-    band = torch.ones(n, n).tril(-1).triu(-1)
-    return (weights * band).sum(dim=(1, 2)) / band.sum()
-""",
-        "sum by einsum": """
-def looks_back(weights):
-    below = weights[:, 1:, :-1]
-    return torch.einsum("hii->h", below) / below.shape[-1]
-""",
-    },
     "multihead.from-matrices": {
         "einsum": """
 def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
@@ -115,35 +92,6 @@ def contributions(heads, W_O):
         "blocks by chunk": """
 def contributions(heads, W_O):
     return torch.stack([head.matmul(W) for head, W in zip(heads, torch.chunk(W_O, len(heads), dim=0))], dim=0)
-""",
-    },
-    "multihead.cost": {
-        "formula": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model, n_heads * n**2
-""",
-        "product by product": """
-def bill(n, d_model, n_heads):
-    d_k, total, weights = d_model // n_heads, 0, 0
-    for _ in range(n_heads):
-        total += 3 * n * d_model * d_k  # this head's Q, K, V
-        total += n * d_k * n + n * n * d_k
-        total += n * d_k * d_model  # its rows of W^O
-        weights += n * n
-    return [total, weights]
-""",
-        "a helper": """
-def bill(n, d_model, n_heads):
-    def product(a, b, c):
-        return a * b * c
-    d_k = d_model // n_heads
-    head = 3 * product(n, d_model, d_k) + product(n, d_k, n) + product(n, n, d_k)
-    return n_heads * head + product(n, d_model, d_model), n_heads * n**2
-""",
-        "tensors": """
-def bill(n, d_model, n_heads):
-    n, d_model, n_heads = torch.tensor([n, d_model, n_heads])
-    return 2 * n * d_model * (2 * d_model + n), n_heads * n * n
 """,
     },
     "multihead.prune": {
@@ -268,32 +216,6 @@ def merge(heads):
     return heads.permute(0, 2, 3, 1).reshape(batch, n, d_k * n_heads)
 """,
     },
-    "multihead.look-back": {
-        "the first word looks at the last": """
-def looks_back(weights):
-    n = weights.shape[-1]
-    return torch.stack([sum(head[i, i - 1] for i in range(n)) / n for head in weights])
-""",
-        "changes its input": """
-def looks_back(weights):
-    n = weights.shape[-1]
-    weights *= torch.ones(n, n).tril(-1).triu(-1)
-    return weights.sum(dim=(1, 2)) / (n - 1)
-""",
-        "counts the first word": """
-def looks_back(weights):
-    n = weights.shape[-1]
-    total = torch.zeros(weights.shape[0])
-    for i in range(1, n):
-        total += weights[:, i, i - 1]
-    return total / n
-""",
-        "looks ahead": """
-def looks_back(weights):
-    i = torch.arange(1, weights.shape[1])
-    return weights[:, i - 1, i].mean(dim=1)
-""",
-    },
     "multihead.from-matrices": {
         "no W_O": """
 def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):
@@ -350,36 +272,6 @@ def contributions(heads, W_O):
     h, n, d_v = heads.shape
     W = W_O.reshape(d_v, h, -1).transpose(0, 1)
     return heads @ W
-""",
-    },
-    "multihead.cost": {
-        "a float": """
-def bill(n, d_model, n_heads):
-    d_k, total, weights = d_model / n_heads, 0, 0
-    for _ in range(n_heads):
-        total += 3 * n * d_model * d_k  # this head's Q, K, V
-        total += n * d_k * n + n * n * d_k
-        total += n * d_k * d_model  # its rows of W^O
-        weights += n * n
-    return [total, weights]
-""",
-        "everything times h": """
-def bill(n, d_model, n_heads):
-    return n_heads * (4 * n * d_model**2 + 2 * n**2 * d_model), n_heads * n**2
-""",
-        "no pair": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model**2 + 2 * n**2 * d_model
-""",
-        "heads of full width": """
-def bill(n, d_model, n_heads):
-    projections = 4 * n * d_model * d_model
-    attention_products = n_heads * 2 * n * n * d_model
-    return projections + attention_products, n_heads * n * n
-""",
-        "weights of one head": """
-def bill(n, d_model, n_heads):
-    return 4 * n * d_model ** 2 + 2 * n ** 2 * d_model, n ** 2
 """,
     },
     "multihead.prune": {

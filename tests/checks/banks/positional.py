@@ -139,41 +139,6 @@ def order(d_k):
     return torch.stack([first, second], dim=1).reshape(-1)
 """,
     },
-    "positional.buckets": {
-        "loops": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    def one(r):
-        if r < half:
-            return r
-        return min(n_buckets - 1, half + int(half * math.log(r / half) / math.log(max_distance / half)))
-    return torch.tensor([one(r) for r in distance.flatten().tolist()]).reshape(distance.shape)
-""",
-        "as in T5": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    max_exact = n_buckets // 2
-    is_small = distance < max_exact
-    large = max_exact + (
-        torch.log(distance.float() / max_exact) / math.log(max_distance / max_exact) * (n_buckets - max_exact)
-    ).long()
-    large = torch.min(large, torch.full_like(large, n_buckets - 1))
-    return torch.where(is_small, distance, large)
-""",
-        "counting the edges": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    edges = half * (max_distance / half) ** (torch.arange(1, half, dtype=torch.double) / half)
-    passed = (distance.unsqueeze(-1).double() >= edges).sum(dim=-1)
-    return distance.clamp(max=half) + passed
-""",
-        "numpy, and logarithms of base 2": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    import numpy as np
-    r, half = distance.numpy(), n_buckets // 2
-    far = half + np.floor(half * np.log2(np.maximum(r, half) / half) / np.log2(max_distance / half))
-    return np.where(r < half, r, np.minimum(far, n_buckets - 1)).astype(int)
-""",
-    },
 }
 
 WRONG = {
@@ -314,36 +279,6 @@ def order(d_k):
     for c in range(d_k // 2):
         result += [c + d_k // 2, c]
     return result
-""",
-    },
-    "positional.buckets": {
-        "not whole numbers": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    ratio = distance.clamp(min=half).double() / half
-    far = half + (half * ratio.log() / math.log(max_distance / half)).floor()
-    return torch.where(distance < half, distance, far.clamp(max=n_buckets - 1))
-""",
-        "changes its input": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    far = distance >= half
-    ratio = distance[far].double() / half
-    distance[far] = (half + (half * ratio.log() / math.log(max_distance / half)).long()).clamp(max=n_buckets - 1)
-    return distance
-""",
-        "n_buckets is ignored": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    r = distance.clamp_min(16).double()
-    far = 16 + (16 * torch.log(r / 16) / math.log(max_distance / 16)).floor().long()
-    return torch.where(distance < 16, distance, far.clamp_max(31))
-""",
-        "one bucket too many": """
-def bucket(distance, n_buckets=32, max_distance=128):
-    half = n_buckets // 2
-    r = distance.clamp_min(1).double()
-    far = half + (half * torch.log(r / half) / math.log(max_distance / half)).floor().long()
-    return torch.where(distance < half, distance, far.clamp_max(n_buckets))
 """,
     },
 }

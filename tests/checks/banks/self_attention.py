@@ -35,26 +35,6 @@ def self_attend(X, W_Q, W_K, W_V):
     return torch.matmul(weights, V), weights
 """,
     },
-    "self_attention.scale": {
-        "root of the product": """
-def score_scale(d_k, var_q, var_k):
-    return (d_k * var_q * var_k) ** 0.5
-""",
-        "product of the roots": """
-def score_scale(d_k, var_q, var_k):
-    sigma_q, sigma_k = torch.tensor(var_q).sqrt(), torch.tensor(var_k).sqrt()
-    return math.sqrt(d_k) * sigma_q * sigma_k
-""",
-        "numpy": """
-def score_scale(d_k, var_q, var_k):
-    import numpy as np
-    return np.sqrt(np.prod([d_k, var_q, var_k]))
-""",
-        "a sum of d_k variances": """
-def score_scale(d_k, var_q, var_k):
-    return sum(var_q * var_k for _ in range(d_k)) ** 0.5
-""",
-    },
     "self_attention.looked-at": {
         "xlogy": """
 def words_looked_at(weights):
@@ -182,24 +162,6 @@ def self_attend(X, W_Q, W_K, W_V):
     Q, K, V = X @ W_Q, X @ W_K, X @ W_V
     weights = torch.softmax(Q @ K.T / math.sqrt(W_K.shape[1]), dim=0)
     return weights @ V, weights
-""",
-    },
-    "self_attention.scale": {
-        "only √d_k": """
-def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k)
-""",
-        "variances added": """
-def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k * (var_q + var_k))
-""",
-        "variance instead of standard deviation": """
-def score_scale(d_k, var_q, var_k):
-    return d_k * var_q * var_k
-""",
-        "variances outside the root": """
-def score_scale(d_k, var_q, var_k):
-    return math.sqrt(d_k) * var_q * var_k
 """,
     },
     "self_attention.looked-at": {

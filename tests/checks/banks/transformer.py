@@ -1,39 +1,6 @@
 """Right and wrong answers to the exercises in `chapters/transformer.md`."""
 
 RIGHT = {
-    "transformer.shapes": {
-        "lists": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    width = int(d_model / n_heads)
-    return [[batch, m, d_model], [batch, n_heads, n, width], [batch, n_heads, m, width],
-            [batch, n_heads, n, m], [batch, n, d_ff], [batch, n, vocab_size]]
-""",
-        "from tensors": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    H, Z = torch.empty(batch, m, d_model), torch.empty(batch, n, d_model)
-    def heads(X):
-        return X.unflatten(-1, (n_heads, -1)).transpose(1, 2)
-    Q, K = heads(Z), heads(H)
-    W_1, E = torch.empty(d_model, d_ff), torch.empty(vocab_size, d_model)
-    found = H, Q, K, Q @ K.mT, Z @ W_1, Z @ E.T
-    return [tuple(X.shape) for X in found]
-""",
-        "sizes of torch": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    heads = lambda length: torch.Size([batch, n_heads, length, d_model // n_heads])
-    last = [torch.Size([batch, n, width]) for width in (d_ff, vocab_size)]
-    return torch.Size([batch, m, d_model]), heads(n), heads(m), torch.Size([batch, n_heads, n, m]), *last
-""",
-        "a dictionary inside": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    found = {"memory": (batch, m, d_model)}
-    found["Q"] = (batch, n_heads, n, divmod(d_model, n_heads)[0])
-    found["K"] = found["Q"][:2] + (m, found["Q"][3])
-    found["weights"] = found["Q"][:3] + (m,)
-    found["hidden"], found["logits"] = (batch, n, d_ff), (batch, n, vocab_size)
-    return tuple(found.values())
-""",
-    },
     "transformer.cross-attention": {
         "einsum": """
 def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
@@ -207,41 +174,6 @@ def transformer(src_ids, tgt_ids, embed, encoder, decoder, unembed):
 }
 
 WRONG = {
-    "transformer.shapes": {
-        "float sizes": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model / n_heads
-    return ((batch, m, d_model), (batch, n_heads, n, d_k), (batch, n_heads, m, d_k),
-            (batch, n_heads, n, m), (batch, n, d_ff), (batch, n, vocab_size))
-""",
-        "not six shapes": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    return (batch, m, d_model)
-""",
-        "weights lying on their side": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    d_k = d_model // n_heads
-    return (
-        (batch, m, d_model),
-        (batch, n_heads, n, d_k),
-        (batch, n_heads, m, d_k),
-        (batch, n_heads, m, n),
-        (batch, n, d_ff),
-        (batch, n, vocab_size),
-    )
-""",
-        "heads as wide as the model": """
-def shapes(batch, m, n, d_model, n_heads, d_ff, vocab_size):
-    return (
-        (batch, m, d_model),
-        (batch, n_heads, n, d_model),
-        (batch, n_heads, m, d_model),
-        (batch, n_heads, n, m),
-        (batch, n, d_ff),
-        (batch, n, vocab_size),
-    )
-""",
-    },
     "transformer.cross-attention": {
         "forbidden": """
 def cross_attention(Z, H, W_Q, W_K, W_V, is_word):
