@@ -12,6 +12,7 @@ from project import ROOT
 from typer.testing import CliRunner
 
 from tfm_grader import commands
+from tfm_grader.assignment.bundle import read_bundle, tasks
 from tfm_grader.assignment.exercise_source import written_in
 from tfm_lib.checks.judge import _exercises
 from tfm_lib.checks.relations import RELATED
@@ -315,6 +316,15 @@ def test_only_where_the_text_asks_for_it_may_an_answer_change_its_input(course, 
     text = (tmp_path / "out" / "student" / "masking.ipynb").read_text(encoding="utf-8")
     assert "may-change-input" not in text
     assert (allowed(course / "bundle"), allowed(tmp_path / "out" / "bundle")) == ([False], [True])
+
+
+def test_an_exercise_that_the_book_no_longer_has_is_told_and_the_others_stay(tmp_path, monkeypatch):
+    tfm("assign", "masking", "--no-verify", "--to", tmp_path)
+    monkeypatch.delitem(_exercises, "masking.triangle")
+    made = {task.id: task.tests[0] for task in tasks(read_bundle(tmp_path / "bundle"), "masking", "")}
+    assert made["masking.decoder-mask"].judge is _exercises["masking.decoder-mask"].judge
+    with pytest.raises(LookupError, match="the version that made the bundle"):
+        made["masking.triangle"].judge(None, None)
 
 
 def test_a_leak_is_found_wherever_it_stands():

@@ -158,7 +158,9 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
 
 def _gone(student: Any, expect: Any) -> None:
     """Judge no answer to an exercise that the book had when the bundle was made."""
-    raise LookupError("this version of the book does not have the exercise; grade it with the version that made the bundle")
+    raise LookupError(
+        "this version of the book does not have the exercise; grade it with the version that made the bundle"
+    )
 
 
 def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
