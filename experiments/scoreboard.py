@@ -157,6 +157,7 @@ def main() -> None:
     with record(NAME, WHAT) as numbers:
         test = sample_of(load_corpus("tatoeba-en-fr").sentences("test"), JUDGED, seed=0)
         numbers["judged"] = len(test)
+        numbers["sources"] = len({english for english, _ in test})
         numbers["chapters"] = {chapter: entered(numbers, chapter) for chapter in ROWS}
         numbers["sentences"] = [list(pair) for pair in test[:5]]
         for chapter in ROWS:

@@ -21,11 +21,12 @@ PIECES = {
 }
 TITLE = "One task, chapter by chapter"
 TASK = (
-    "BLEU compares translations with a reference, from 0 to 100 (see the chapter Evaluation), here for {sentences} test sentences of the "
-    "Tatoeba collection, English to French, written greedily. All rows were trained alike ({basis})."
+    "BLEU compares translations with a reference, from 0 to 100 (see the chapter Evaluation), here for {pairs} pairs of the Tatoeba "
+    "collection's test part ({sources} English sentences, some with several French ones), written greedily. Each row has a learning rate "
+    "of its own, the best of {rates} on the validation part with seed 0, and otherwise the same training ({basis})."
 )
 LONGER = "{piece}, trained longer"
-LONGER_TASK = " The last two had more time ({basis}), and are otherwise the same."
+LONGER_TASK = " The last two had more time ({basis}), at the rates of the rows above: {minutes} CPU minutes a run."
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,15 @@ def longer(stem: str) -> list[Row]:
 def task(stem: str) -> str:
     """Describe the task and the scores' basis."""
     record = recorded("scoreboard")
-    told = TASK.format(sentences=f"{record['judged']:,}", basis=basis(record, *PIECES))
-    return told + (LONGER_TASK.format(basis=basis(recorded("scoreboard_long"))) if longer(stem) else "")
+    tried = sorted({len(record["chapters"][name]["rates"]) for name in [*PIECES][: [*PIECES].index(stem) + 1]})
+    told = TASK.format(
+        pairs=record["judged"], sources=record["sources"], rates=" or ".join(map(str, tried)), basis=basis(record, *PIECES)
+    )
+    if not longer(stem):
+        return told
+    long = recorded("scoreboard_long")
+    spent = [mean(run["training_cpu_seconds"] for run in runs) / 60 for runs in long["chapters"].values()]
+    return told + LONGER_TASK.format(basis=basis(long), minutes=" and ".join(f"{each:.0f}" for each in spent))
 
 
 def listed(stem: str) -> str:
