@@ -1,4 +1,5 @@
-"""How a chapter reads: what is first to be moved, and what stands on its main path, which is all that shows before the exercises.
+"""How a chapter reads: what is first to be moved, what stands on its main path, which is all that shows before the exercises,
+and how much there is of everything.
 
 Main path: the page from its title to the heading of its exercises, with every fold closed and no answer given. Its
 minutes count 170 words and ten lines of code a minute; words within widgets, plots and formulas are not counted, since
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 740}
-FIRST_WIDE, FIRST_PHONE, MINUTES = 1.5, 2.0, 25.0
+FIRST_WIDE, FIRST_PHONE, MINUTES = 1.5, 2.0, 20.0
+#: At most so many of each in a chapter, and in the book: words before the exercises with all folds closed, screens of the
+#: whole page, folds, blocks of code (open or folded), exercises with a check.
+MOST = {"words": 2_500, "screens": 26, "folds": 40, "blocks": 40, "exercises": 5}
+ALL = {"words": 40_000, "widgets": 34}
+SEVEN = ("chapters/layers", "chapters/training")  # their exercises write four parts of the reader's own machine
 WORDS, LINES = 170, 10  # a minute
 UNMOVED = ("chapters/mine",)  # pages without a widget: there learners move their own machine, in a notebook
 
@@ -54,6 +60,9 @@ MEASURE = """() => {
     figures: own('figure, .tfm-figure').filter((one) => !one.parentElement.closest('figure, .tfm-figure')).length,
     bare: own('.cell_output img, .cell_output svg').filter((one) => !one.closest('figure, .tfm-widget, .tfm-still')).length,
     in_page: own('.tfm-predict, [data-exercise-kind]').length,
+    folds: article.querySelectorAll('details').length,
+    blocks: [...article.querySelectorAll('div.cell_input pre, div[class*=highlight] pre')].filter((one) => !one.closest('.cell_output')).length,
+    exercises: article.querySelectorAll('.admonition.exercise:not(.text)').length,
   };
 }"""
 
@@ -73,6 +82,10 @@ class Rhythm:
     figures: int
     bare: int
     in_page: int
+    n_widgets: int
+    folds: int
+    blocks: int
+    exercises: int
 
 
 def chapters(root: Path) -> list[str]:
@@ -94,7 +107,7 @@ def rhythm(browser: Browser, address: str, name: str) -> Rhythm:
         minutes=wide["words"] / WORDS + wide["lines"] / LINES,
         figures=wide["figures"],
         bare=wide["bare"],
-        in_page=wide["in_page"],
+        **{name: wide[name] for name in ("in_page", "n_widgets", "folds", "blocks", "exercises")},
     )
 
 
@@ -109,12 +122,18 @@ def _measured(browser: Browser, url: str, size: ViewportSize) -> dict[str, Any]:
 
 def measure(root: Path) -> Iterator[Row]:
     with served_book(root) as (browser, address):
+        every = []
         for name in chapters(root):
-            found = rhythm(browser, address, name)
+            every.append(found := rhythm(browser, address, name))
             if name not in UNMOVED:
                 yield Row(f"{name}: first widget, screens", found.first, FIRST_WIDE, "", 2)
                 yield Row(f"{name}: first widget, screens of a phone", found.first_phone, FIRST_PHONE, "", 2)
             yield Row(f"{name}: main path", found.minutes, MINUTES, "min")
+            for what, most in MOST.items():
+                bar = 7 if what == "exercises" and name in SEVEN else most
+                yield Row(f"{name}: {what}", getattr(found, what), bar, "")
+        yield Row("all chapters: words", sum(each.words for each in every), ALL["words"], "")
+        yield Row("all chapters: widgets", sum(each.n_widgets for each in every), ALL["widgets"], "")
 
 
 def table(root: Path) -> Iterator[dict[str, Any]]:

@@ -87,7 +87,12 @@ class Text:
 
     def counts(self) -> dict[str, int]:
         names = [name for some in self.names["train"].values() for name in some]
-        counted = {"names": len(names), "different": len({*names}), "letters": sum(map(len, names)), "vocabulary": len(self.vocabulary)}
+        counted = {
+            "names": len(names),
+            "different": len({*names}),
+            "letters": sum(map(len, names)),
+            "vocabulary": len(self.vocabulary),
+        }
         return {"languages": len(self.names["train"]), **counted}
 
     def batch(self, part: str, draw: random.Random) -> torch.Tensor:

@@ -117,7 +117,9 @@ def main() -> None:
         runs = [run(arm, seed) for seed in SEEDS for arm in ARMS]
         for one in runs:
             print(one["arm"], one["seed"], one["perplexity"], one["val"]["bleu"], flush=True)
-        numbers["machines"] = sorted({one["machine"] for one in runs})  # the updates are the same on each, the seconds are not
+        numbers["machines"] = sorted(
+            {one["machine"] for one in runs}
+        )  # the updates are the same on each, the seconds are not
         arms: dict[str, list[dict[str, Any]]] = {arm: [row(one) for one in runs if one["arm"] == arm] for arm in ARMS}
         for arm, own in arms.items():
             for one in own:

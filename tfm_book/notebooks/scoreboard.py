@@ -75,7 +75,10 @@ def task(stem: str) -> str:
     record = recorded("scoreboard")
     tried = sorted({len(record["chapters"][name]["rates"]) for name in [*PIECES][: [*PIECES].index(stem) + 1]})
     told = TASK.format(
-        pairs=record["judged"], sources=record["sources"], rates=" or ".join(map(str, tried)), basis=basis(record, *PIECES)
+        pairs=record["judged"],
+        sources=record["sources"],
+        rates=" or ".join(map(str, tried)),
+        basis=basis(record, *PIECES),
     )
     if not longer(stem):
         return told
