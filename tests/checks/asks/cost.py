@@ -1,7 +1,5 @@
 """The questions of `chapters/cost.md`."""
 
-import math
-
 from tfm_lib.cost import attention_cost
 from tfm_lib.drawing import recorded
 
@@ -13,10 +11,6 @@ def _tenfold() -> None:
 
     (pairs, projections), (more_pairs, more_projections) = parts(50), parts(500)
     assert (more_pairs, more_projections) == (100 * pairs, 10 * projections)
-
-
-def _slopes() -> list:
-    return [math.log(24 / 3) / math.log(1024 / 256), 24 / 3, None, math.log2(24 / 3)]
 
 
 def _equal_at(pairs: float, projections: int, d: int = 512) -> int:
@@ -47,6 +41,6 @@ def _attention_overtakes() -> None:
     assert ratio[256] < 1 < ratio[512] < 1.2
 
 
-VALUES = {"slope": _slopes, "square-wins": _crossings}
+VALUES = {"square-wins": _crossings}
 TRIALS = {"heads-twice": _counts}
 CLAIMS = {"attention-overtakes": _attention_overtakes, "hundredfold": _tenfold}

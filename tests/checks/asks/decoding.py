@@ -3,7 +3,7 @@
 import torch
 from torch.testing import assert_close
 
-from tfm_lib.decoding import filter_logits, length_penalty
+from tfm_lib.decoding import filter_logits
 from tfm_lib.drawing import recorded
 from tfm_lib.masking import causal_mask
 from tfm_lib.multihead import KeyValueCache, MultiHeadAttention
@@ -13,12 +13,6 @@ def _each_word_costs() -> None:
     """However sure the model is of each word, enough of them are less probable than an end at once."""
     sure, end_at_once = torch.tensor(0.9).log(), torch.tensor(0.001).log()
     assert 70 * sure < end_at_once < 60 * sure
-
-
-def _scores() -> list[float]:
-    log_p, length = -4.8, 8
-    penalty = length_penalty(length, 0.6)
-    return [log_p / penalty, log_p / length_penalty(length, 0.0), log_p / length, log_p * penalty, log_p / length**0.6]
 
 
 def _shapes() -> list:
@@ -76,7 +70,7 @@ def _reads_each_token_once(names: dict) -> None:
         assert names["write"](_step, bos, 6, 8) == ids[1:]
 
 
-VALUES = {"penalised": _scores, "kept-keys": _shapes}
+VALUES = {"kept-keys": _shapes}
 TRIALS = {"read-twice": _reads_each_token_once, "heat-first": _hot_then_cut}
 GIVEN = {"heat-first": _given}
 CLAIMS = {"each-change": _six_times_as_much, "most-probable": _each_word_costs}

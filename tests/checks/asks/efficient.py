@@ -31,13 +31,6 @@ def _only_tiles_are_exact() -> None:
     assert (hashed - attention(X, X / X.norm(dim=-1, keepdim=True), V)[0]).abs().max() > 1e-2
 
 
-def _factors() -> list[float]:
-    old, new = torch.tensor([0.5, 2.0]), torch.tensor([0.5, 2.0, 3.0])
-    factor = (old - new.max()).exp() / (old - old.max()).exp()
-    assert_close(factor, factor[:1].expand(2))
-    return [factor[0].item(), 1 / factor[0].item(), 2 / 3, 1.0]
-
-
 def _kept(layer: MultiHeadAttention, n: int) -> torch.Size:
     cache, X = KeyValueCache(), torch.randn(1, n, 512)
     layer(X, X, X, cache=cache)
@@ -74,7 +67,7 @@ def _smaller_not_faster() -> None:
     assert memory(4096, hashing) < memory(4096, "full") and seconds(4096, hashing) < seconds(4096, "full")
 
 
-VALUES = {"smaller-maximum": _factors, "shared-keys": _shapes}
+VALUES = {"shared-keys": _shapes}
 TRIALS = {"forgotten-total": _one_row}
 GIVEN = {"forgotten-total": _given}
 CLAIMS = {"smaller-not-faster": _smaller_not_faster, "which-is-exact": _only_tiles_are_exact}
