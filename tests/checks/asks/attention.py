@@ -18,16 +18,6 @@ def _a_long_key_wins() -> None:
     assert attention(q, units, V)[1][0].argmax() == (units - q).norm(dim=-1).argmin() == 0
 
 
-def _largest(scores: torch.Tensor) -> float:
-    return scores.softmax(dim=0).max().item()
-
-
-def _lifted() -> list[float]:
-    scores = torch.tensor([1.0, 2.0, 3.0])
-    in_proportion = (scores + 10) / (scores + 10).sum()
-    return [_largest(scores + 10), _largest(10 * scores), in_proportion.max().item()]
-
-
 def _shapes() -> list:
     Q, K, V = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
     output, weights = attention(Q, K, V)
@@ -62,7 +52,7 @@ def _length_is_nothing(names: dict) -> None:
     assert_close(look_up(q, K, V, 3.0), look_up(q, longer, V, 3.0))
 
 
-VALUES = {"nine-tenths": _nine_tenths, "lifted": _lifted, "output-shape": _shapes}
+VALUES = {"nine-tenths": _nine_tenths, "output-shape": _shapes}
 TRIALS = {"still-longer": _length_is_nothing, "scale-when": _looked_up}
 GIVEN = {"still-longer": _length_given, "scale-when": _given}
 CLAIMS = {"nearest": _a_long_key_wins}

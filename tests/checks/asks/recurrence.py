@@ -18,15 +18,6 @@ def _one_vector() -> None:
     assert short.shape == long.shape
 
 
-def _half_life() -> list[float]:
-    left, steps = [1.0], 0
-    while left[-1] >= 0.5:
-        left.append(0.9 * left[-1])
-        steps += 1
-    linear = next(k for k in range(100) if 1 - 0.1 * k <= 0.5)
-    return [steps, linear, max(k for k, share in enumerate(left) if share > 0.5)]
-
-
 def _steps_as_torch(names: dict) -> None:
     manual_seed(0)
     cell, h, c = nn.LSTMCell(5, 5), zeros(5), zeros(5)
@@ -69,7 +60,7 @@ def _half_of_eleven() -> list[float]:
     return [crossing(11, True), crossing(11, False), crossing(8, True), crossing(14, True)]
 
 
-VALUES = {"half-of-eleven": _half_of_eleven, "half-life": _half_life}
+VALUES = {"half-of-eleven": _half_of_eleven}
 TRIALS = {"forgotten-memory": _steps_as_torch, "clip-between": _moved_by_a_short_gradient}
 GIVEN = {"clip-between": _explosive}
 CLAIMS = {"handed-over": _one_vector}
