@@ -73,4 +73,4 @@ def test_the_next_chapter_is_the_next_of_the_table_of_contents():
     toc = re.findall(r"chapters/(\w+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
     onward = [(stem, name) for stem in toc for name in NEXT.findall((CHAPTERS / f"{stem}.md").read_text("utf-8"))]
     wrong = [(stem, name) for stem, name in onward if toc[toc.index(stem) + 1] != name]
-    assert len(onward) > 2 and not wrong, f"(chapter, what it calls the next one): {wrong}"
+    assert len(onward) > 1 and not wrong, f"(chapter, what it calls the next one): {wrong}"

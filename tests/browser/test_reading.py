@@ -159,7 +159,7 @@ def test_the_ninety_minute_route_is_as_long_as_it_says(visit) -> None:
         onward = route.locator("a")
         if number < 6:
             stem = Path(onward.get_attribute("href")).stem
-    assert stem == "transformer" and onward.count() == 0 and 80 <= sum(minutes) <= 90
+    assert stem == "transformer" and onward.count() == 0 and 70 <= sum(minutes) <= 80  # the rest is for the widgets
 
 
 @pytest.mark.parametrize(
