@@ -434,7 +434,7 @@ def feed_forward(student, expect):
 
     n, d, d_ff = _sizes(3, 3, 8)
     inputs = [drawn(n, d, d_ff), drawn(d, d_ff, n), drawn(d_ff, n, 4 * n), drawn(n, d, d)]
-    _same_again(of_shape, inputs[0], expect)
+    _same_again(of_shape, drawn(n, d, 10 * d_ff), expect)
     expect.agrees(
         of_shape,
         _network,
