@@ -212,7 +212,7 @@ def _of_rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     if not all(ratio.isfinite().all() and (ratio != 0).any() for ratio in ratios):
         return
     if all(_factor([pair]) is not None for pair in pairs):
-        yield "a factor for each input", "Every number of a result has the same factor, with another input another one."
+        yield "a factor for each input", "Each result is right but for one factor, which differs from input to input."
     for axis, line in ((-1, "row"), (-2, "column")):
         if all(_level(ratio, axis) for ratio in ratios):
             yield f"a factor for each {line}", f"Each {line} is right but for a factor of its own."
