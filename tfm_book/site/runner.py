@@ -138,7 +138,6 @@ def kernel_environment(profile: Path) -> dict[str, str]:
 async def _execute(
     job: Job, watcher: Watcher, nursery: Nursery, socket: Path, timeout: float, stopping: threading.Event
 ) -> Run:
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
     from traitlets.config import Config
 
@@ -155,7 +154,7 @@ async def _execute(
         message = client.kc.execute(_seeds(notebook), silent=True, store_history=False)
         await client.async_wait_for_reply(message)
 
-    client = NotebookClient(
+    client = _client_class()(
         job.notebook,
         # Sockets as files, because another program may take a port between its choice and its binding.
         config=Config({"KernelManager": {"transport": "ipc", "ip": str(socket), "client_class": PATIENT}}),
@@ -202,6 +201,20 @@ async def _execute(
     run = Run(job, time.monotonic() - began, failure)
     watcher.end(run)
     return run
+
+
+def _client_class() -> type:
+    """Return nbclient's class, whose poll of a kernel goes on for a second after the notebook's work was cancelled."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import DeadKernelError
+
+    class Client(NotebookClient):
+        async def _async_check_alive(self) -> None:
+            if self.kc is None:
+                raise DeadKernelError("the kernel was ended")
+            await super()._async_check_alive()
+
+    return Client
 
 
 @contextlib.contextmanager
