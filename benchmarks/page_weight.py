@@ -12,7 +12,7 @@ from benchmarks.served import served_book
 from tfm_book.notebooks.contents import pages
 
 PAGE, WIDGETS = 200, 60  # KB
-FILM, SHOWING = 130, ("chapters/intro", "chapters/transformer")  # widget code and data of the pages that show the film
+FILM, SHOWING = 130, ("chapters/intro",)  # widget code and data of the pages that show the film
 FONTS = (".woff2", ".woff", ".ttf", ".otf")
 STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
 

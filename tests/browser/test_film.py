@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from browser.conftest import settled
 from browser.driving import Widget, first, until
 
-HERE = "chapters/transformer", "transformer/film"
+HERE = "chapters/intro", "transformer/film"
 PLAYING = "document.querySelector('[data-control=\"value play\"]')?.getAttribute('aria-label') === 'Pause'"
 RESTING = PLAYING.replace("===", "!==")
 
@@ -45,8 +45,10 @@ def landing(visit, motion: str = "no-preference") -> tuple[Page, Widget]:
 
 @pytest.fixture
 def film(visit) -> Widget:
+    """As a link to a moment shows it: it doesn't begin by itself."""
     page = visit(HERE[0])
     page.emulate_media(reduced_motion="no-preference")
+    page.goto(f"{page.url}#tfm={HERE[1]}.0&value=0.1")
     page.reload()
     settled(page)
     return first(page, HERE[1])
@@ -74,10 +76,10 @@ def test_it_begins_when_it_is_seen_stops_when_it_is_not_and_begins_only_once(vis
 
 
 @pytest.mark.long
-def test_it_does_not_begin_by_itself_for_who_wants_no_motion_nor_in_its_chapter(visit, film: Widget) -> None:
+def test_it_does_not_begin_by_itself_for_who_wants_no_motion_nor_at_a_linked_moment(visit, film: Widget) -> None:
     middle(film.page)
     film.page.wait_for_timeout(600)
-    assert shown(film) == 0
+    assert shown(film) == 0.1
     page, widget = landing(visit, "reduce")
     middle(page)
     page.wait_for_timeout(600)

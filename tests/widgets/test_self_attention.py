@@ -47,13 +47,6 @@ def test_heads_and_other_key_words() -> None:
     assert "query “chat” in head 4 of 4 over 3 keys" in widget.alt
 
 
-def test_matrices_that_are_no_heads_get_their_own_name():
-    widget = AttentionWeights(WORDS, of(2, 3, 3), one_is="look")
-    assert "in look 1 of 2" in widget.alt
-    assert "head" not in widget.alt
-    assert "look 1" in svg_text(widget.figure())
-
-
 def test_the_query_that_looks_hardest_at_another_word_is_shown_first() -> None:
     assert AttentionWeights(WORDS, WEIGHTS).value == 1
     assert AttentionWeights("a b", [[1, 0], [0.3, 0.7]]).value == 1  # the first sees only itself

@@ -66,7 +66,7 @@ def _film_link(builder) -> str:
     """Return a paragraph that links to the film's scene about the current chapter; "" on a page that is not a chapter."""
     from tfm_lib.widgets._film import moment
 
-    second, page = moment(builder.current_docname.rpartition("/")[2]), _page_of(builder, "transformer")
+    second, page = moment(builder.current_docname.rpartition("/")[2]), _page_of(builder, "intro")
     if second is None or page is None:
         return ""
     address = (

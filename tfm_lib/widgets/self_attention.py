@@ -22,13 +22,12 @@ LOOKING = Words(
     title="Attention weights",
     question="Which words does each word attend to?",
     alt="Attention weights of the query “{query}”{head} over {keys} keys{most}: {shares}. Entropy {entropy:.2f} nats.{own}",
-    head=" in {one} {head} of {heads}",
+    head=" in head {head} of {heads}",
     most=", the {most} largest",
-    one_is="head",
     own=" The words are the reader's own; “{query}” counts as {kind}, and the weights depend only on these kinds.",
     links="query → keys",
     heading="weights, 0 to {top:.1f}",
-    headed="{heading}, {one} {head}",
+    headed="{heading}, head {head}",
 )
 SATURATION = Words(
     title="Softmax saturation",
@@ -68,7 +67,7 @@ class AttentionWeights(Widget):
     `tokens` are the queries (a sentence or a list), `weights` (n, m) or (heads, n, m) as tensor, array or
     lists, each row about 1; `key_tokens` the keys if they are other words (cross-attention).
     `value` and `head` set the initial view, by default the query with the largest weight on another word, head 0.
-    The trait `weights` is always (heads, n, m); `one_is` is the name of one of them, if it is not a head.
+    The trait `weights` is always (heads, n, m).
     With `lexicon`, {kind: "words of it"}, and `scores`, the scores between kinds of words, `sentence` may
     hold the reader's own words. Words not in the lexicon belong to the last kind. `shown` are the displayed words.
     """
@@ -84,7 +83,6 @@ class AttentionWeights(Widget):
     kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)
     lexicon = traitlets.List(traitlets.Unicode()).tag(sync=True)
     scores = Numbers().tag(sync=True)
-    one_is = traitlets.Unicode(LOOKING.one_is).tag(sync=True)
 
     def __init__(
         self, tokens, weights, key_tokens=None, value=None, head=0, lexicon=MappingProxyType({}), scores=None, **kwargs
@@ -161,7 +159,7 @@ class AttentionWeights(Widget):
     def alt(self) -> str:
         say, heads, keys, row = self.words, self._shape[0], len(self.shown_keys), torch.tensor(self.row).double()
         query = self.shown[self.value]
-        head = {"one": self.one_is, "head": self.head + 1, "heads": heads}
+        head = {"head": self.head + 1, "heads": heads}
         return say.alt.format(
             query=query,
             head=say.head.format(**head) if heads > 1 else "",
@@ -182,7 +180,7 @@ class AttentionWeights(Widget):
         _links(left, self, size)
         heading = say.heading.format(top=top)
         if heads > 1:
-            heading = say.headed.format(heading=heading, one=self.one_is, head=self.head + 1)
+            heading = say.headed.format(heading=heading, head=self.head + 1)
         matrix = self.shown_weights[self.head]
         draw.heatmap(right, matrix, tokens, keys, top, heading, focus=self.value, size=size)
         return fig

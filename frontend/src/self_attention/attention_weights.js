@@ -7,6 +7,7 @@ const WORDS = {
   cell: "query {query}, key {key}: {weight}",
   all: "All queries · each row sums to 1",
   one: "{one} of {all}",
+  head: "head",
   told: "{query} → {shares} · entropy {entropy} nats",
   sentence: "your own sentence",
   kind: "“{word}” counts as {kind}. The weights depend only on these kinds and on the example’s matrices. ",
@@ -88,14 +89,13 @@ function render({ model, el }) {
     ),
   );
 
-  if (heads > 1 && ui.get("one_is") !== "head") player(ui, "head", { steps: () => heads, pace: 1600 }); // heads look at once, looks in turn
-  else player(ui, "value", { steps: () => tokens().length, pace: 1000 });
+  player(ui, "value", { steps: () => tokens().length, pace: 1000 });
   if (kinds.length) ui.text("sentence", { label: WORDS.sentence });
   ui.on("sentence", () => {
     read();
     focus(within("value", tokens().length));
   });
-  if (heads > 1) ui.select("head", { label: ui.get("one_is"), options: range(heads).map((i) => [i, told(WORDS.one, { one: i + 1, all: heads })]) });
+  if (heads > 1) ui.select("head", { label: WORDS.head, options: range(heads).map((i) => [i, told(WORDS.one, { one: i + 1, all: heads })]) });
 
   let max;
   function draw() {
@@ -122,7 +122,7 @@ function render({ model, el }) {
   }
 
   const csv = () => [
-    [ui.get("one_is"), "query", "key", "weight"],
+    ["head", "query", "key", "weight"],
     ...all().flatMap((head, k) => head.flatMap((row, i) => row.map((weight, j) => [k + 1, tokens()[i], keys()[j], weight]))),
   ];
 
