@@ -19,8 +19,8 @@ SPREAD = {
     "alignment/alignment": {"button", "checkbox", "grid", "radiogroup", "select"},
     "data/merge_steps": {"button", "checkbox", "input", "range"},
     "decoding/translator": {"button", "checkbox", "grid", "group", "input", "radiogroup", "range", "select"},
-    "layers/layer_norm": {"button", "range", "slider"},
     "masking/mask_editor": {"button", "grid", "grid!", "input", "range", "select"},
+    "positional/encoding": {"button", "range", "slider"},
     "training/training_replay": {"button", "grid", "range", "select"},
 }
 #: Chapters that together ask every kind of question, and have widgets, predictions, figures and folds.

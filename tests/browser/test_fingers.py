@@ -17,7 +17,6 @@ from browser.driving import PHONE, Widget, places
 #: Every handle that a widget draws itself, and by how many pixels it is dragged here; along None it is not free.
 HANDLES: dict[str, dict[str, tuple[float | None, float | None]]] = {
     "attention/soft_lookup": {"value": (40, -30)},
-    "layers/layer_norm": {f"feature-{i}": (None, -30) for i in range(1, 7)},
     "positional/encoding": {"value": (None, 60), "other": (40, None)},
     "training/label_smoothing": {"value": (-50, None)},
     "training/learning_rate": {"value": (40, None)},

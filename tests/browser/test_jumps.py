@@ -88,7 +88,7 @@ STAGES = [(module, "phone") for module in MODULES] + [(module, "desktop") for mo
 
 
 @pytest.mark.parametrize(
-    "module_on", params(STAGES, KEPT, "-".join, [("alignment/alignment", "desktop"), ("layers/layer_norm", "phone")])
+    "module_on", params(STAGES, KEPT, "-".join, [("alignment/alignment", "desktop"), ("positional/encoding", "phone")])
 )
 def test_no_control_moves_while_it_is_moved(visit, built_book: Path, module_on: tuple[str, str]) -> None:
     module, on = module_on

@@ -207,7 +207,7 @@ def card(notebook: Notebook, module: str) -> Widget:
     return Widget(notebook.page, box=box)
 
 
-EACH = pytest.mark.parametrize("module", params(MODULES, ("alignment/alignment", "layers/layer_norm"), rest=()))
+EACH = pytest.mark.parametrize("module", params(MODULES, ("alignment/alignment", "positional/encoding"), rest=()))
 
 
 @EACH

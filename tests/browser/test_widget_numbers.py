@@ -20,7 +20,6 @@ from browser.driving import Widget
 from tfm_lib.alignment import alignment_error_rate
 from tfm_lib.attention import attention
 from tfm_lib.decoding import length_penalty
-from tfm_lib.layers import standardise
 from tfm_lib.positional import sinusoidal_encoding
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.training import label_smoothed_loss, smoothed_targets, warmup_lr
@@ -29,7 +28,7 @@ from tfm_lib.widgets._typed import typed
 from tfm_lib.widgets.attention import SCORES, score_function
 from tfm_lib.widgets.base import Widget as BookWidget
 from tfm_lib.widgets.base import as_read
-from tfm_lib.widgets.data import RULES, BatchPacker, MergeSteps, waste
+from tfm_lib.widgets.data import MergeSteps
 from tfm_lib.widgets.masking import MOST, PRESETS, preset_mask
 from tfm_lib.widgets.multihead import HeadAblation, habits
 from tfm_lib.widgets.recurrence import GradientReach, path
@@ -237,15 +236,6 @@ def titles(widget: Widget) -> list[str]:
     return widget.box.locator("[data-stage] .tfm-columns p").all_inner_texts()
 
 
-def layer_norm(widget: Widget) -> None:
-    for value, eps in (([1.0, 3, 3, 9, 5, 3], 1e-5), ([-2.5, 0, 4, 1, 1, 7], 0.5), ([2.0] * 6, 1e-5)):
-        widget.show({"value": value, "eps": eps})
-        shown = tensor([float(row["normalised"]) for row in widget.rows()])
-        assert_close(shown, standardise(tensor(value), eps))
-        _, after = widget.readout().split(" → ")
-        assert_shows(after.split("variance")[0].split("·")[0].replace("(γ = 1.0, β = 0.0)", ""), *shown.tolist())
-
-
 def gradient_depth(widget: Widget) -> None:
     measured, depth = widget.model()["measured"], len(widget.model()["value"])
     for norm in ("none", "pre", "post"):
@@ -263,27 +253,6 @@ def gradient_depth(widget: Widget) -> None:
             )
             for text, value in zip(told.groups(), (middle[0], least, most), strict=True):
                 assert float(text) == pytest.approx(value, rel=0.06)
-
-
-def rank_collapse(widget: Widget) -> None:
-    measured = widget.model()["measured"]
-    for residual, think, norm, layer in [(False, False, "none", 3), (True, True, "post", 12), (True, False, "pre", 0)]:
-        found = measured[f"{int(residual)} {int(think)} {norm}"]
-        state = {"value": layer, "residual": residual, "think": think, "norm": norm}
-        widget.show({**state, "former": [False, True], "before": "pre"})
-        rows = widget.rows()
-        expected = 10 ** (tensor(found["apart"]) / 1000)
-        for name, row in zip(("geometric mean", "least", "greatest"), expected, strict=True):
-            assert_close(tensor([float(each[name]) for each in rows]), row)
-        before = 10 ** (tensor(measured["0 1 pre"]["apart"][0]) / 1000)
-        assert_close(tensor([float(each["before"]) for each in rows]), before)
-        pairs = [cosine / 100 for i, row in enumerate(found["cosines"][layer]) for cosine in row[:i]]
-        pair = sum(pairs) / len(pairs)
-        assert_shows(widget.readout().split("cosine of ")[1].split(". ")[0].rstrip("."), pair)
-    end = next(k for k, most in enumerate(measured["0 0 none"]["apart"][2]) if most < -15_000)
-    widget.show({"value": end, "residual": False, "think": False, "norm": "none"})
-    widget.box.locator('[data-control="value forth"]').click()
-    assert ": layer 0 of 12" in widget.readout(), "Play goes on where nothing changes"
 
 
 def merge_steps(widget: Widget) -> None:
@@ -307,23 +276,6 @@ def merge_steps(widget: Widget) -> None:
             told = widget.readout().split(":")[1].split("unknown")[0].split(".")[0]
             unknown = [n for n in [drawn.count("<unk>")] if n]
             assert_shows(told, len(drawn), len(ours.pieces), *unknown)
-
-
-def batch_packer(widget: Widget) -> None:
-    lengths = widget.model()["lengths"]
-    for rule in RULES:
-        for size, most, pool in ((12, 96, len(lengths)), (7, 64, 16)):
-            size, pool = min(size, len(lengths)), min(pool, len(lengths))  # as many as the sliders have
-            ours = BatchPacker(lengths, rule, pool, most, size=size)
-            widget.show({"value": rule, "size": size, "places": most, "pool": pool})
-            groups = ours.groups()
-            rows = [[int(row[name]) for name in ("sentences", "longest", "real tokens")] for row in widget.rows()]
-            real = [sum(lengths[i] for i in group) for group in groups]
-            assert rows == [[len(g), max(lengths[i] for i in g), r] for g, r in zip(groups, real, strict=True)]
-            told, compared = widget.readout().split("With these settings")
-            shares = [100 * waste(lengths, ours.groups(each)) for each in RULES]
-            assert_shows(told.split(": ")[1], len(groups), shares[RULES.index(rule)], min(real), max(real))
-            assert_shows(compared, *shares)
 
 
 def alignment(widget: Widget) -> None:

@@ -28,7 +28,7 @@ SEEN = """(box) => {
   tell(box);
   return found;
 }"""
-KEPT = {"layers/layer_norm", "masking/mask_editor", "training/training_replay"}
+KEPT = {"masking/mask_editor", "positional/encoding", "training/training_replay"}
 FILES = {"SVG", "PNG", "CSV"}  # names of formats
 
 

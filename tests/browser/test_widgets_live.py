@@ -133,7 +133,7 @@ def test_what_is_no_state_changes_nothing(stage: Stage) -> None:
     assert widget.look() == stage.fresh(place)
 
 
-@pytest.mark.parametrize("module", params(MODULES, ("layers/layer_norm",), rest=["masking/mask_editor"]))
+@pytest.mark.parametrize("module", params(MODULES, ("positional/encoding",), rest=["masking/mask_editor"]))
 def test_what_a_link_asks_for_and_a_widget_does_not_have_is_as_it_was(visit, built_book: Path, module: str) -> None:
     place = places(built_book, module)[0]
     widget = Widget(visit(place.page), place.index)
@@ -159,7 +159,7 @@ LEFT = [*((module, "http") for module in MODULES), ("decoding/beam_tree", "file"
 
 @pytest.mark.parametrize(
     "module_at",
-    params(LEFT, [("layers/layer_norm", "http")], "-".join, [LEFT[-1], ("masking/mask_editor", "http")]),
+    params(LEFT, [("positional/encoding", "http")], "-".join, [LEFT[-1], ("masking/mask_editor", "http")]),
 )
 def test_a_page_that_is_come_back_to_is_as_it_was_left(visit, built_book: Path, module_at: tuple[str, str]) -> None:
     """Its controls too: a browser would put them where they were, and no widget hears of it."""

@@ -97,7 +97,7 @@ def test_no_word_stands_outside_the_words_at_the_head_of_the_file(module, monkey
     assert_in_its_words(module, [{}], monkeypatch)
 
 
-@pytest.mark.parametrize("module", params(MODULES, {"layers/layer_norm", "masking/mask_editor"}))
+@pytest.mark.parametrize("module", params(MODULES, {"masking/mask_editor", "positional/encoding"}))
 def test_no_word_stands_outside_them_in_any_sampled_state(module, monkeypatch) -> None:
     assert_in_its_words(module, sample(module).states, monkeypatch)
 

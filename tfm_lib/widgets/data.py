@@ -1,8 +1,7 @@
-"""The widgets of chapter `data`: byte-pair merges applied step by step, and sentences packed into batches."""
+"""The widget of chapter `data`: byte-pair merges applied step by step."""
 
 from __future__ import annotations
 
-import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ from tfm_lib.corpora.story import story_words
 from tfm_lib.data import apply_merges, learn_merges
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets._live import Live
-from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_numpy, within
+from tfm_lib.widgets.base import Words
 
 MERGING = Words(
     title="Tokeniser",
@@ -24,17 +23,7 @@ MERGING = Words(
     pieces="pieces (linear)",
     words="words",
 )
-PACKING = Words(
-    title="Batch packer",
-    question="How small can you make the pool and still keep the padding below a tenth?",
-    shared={"rules": {"any order": "any order", "by length": "by length", "by tokens": "by tokens"}},
-    alt="{sentences} sentences, packed {rule}, fill {batches} batches: {waste:.1f}% padding, {least} to {most} real tokens in a "
-    "batch. With these settings: {others}.{part}",
-    part=" The picture shows the first {packed} sentences, in {begun} batches with {share:.1f}% padding.",
-    heading="{rule}: {waste:.1f}% padding",
-)
 LONGEST_TEXT = 120
-RULES = tuple(PACKING.shared["rules"])
 
 
 class MergeSteps(Live):
@@ -153,137 +142,3 @@ def words_of(sentence: str) -> list[str]:
 
 def _letters(word: str) -> list[str]:
     return [*word[:-1], f"{word[-1]}·"]
-
-
-class BatchPacker(Widget):
-    """Sentences of given `lengths` packed into batches by a rule, drawn as rectangles with their padding.
-
-    `value` is the rule: "any order" (`size` sentences per batch), "by length" (the same, after sorting within pools of
-    `pool` sentences), "by tokens" (sorted in the same way, at most `places` tokens per batch, padding included). The last `waiting` sentences are not
-    packed yet.
-    """
-
-    _module = traitlets.Unicode("data/batch_packer").tag(sync=True)
-    words = PACKING
-    lengths = Numbers().tag(sync=True)
-    value = traitlets.Unicode("any order").tag(sync=True)
-    pool = traitlets.Int().tag(sync=True)
-    size = traitlets.Int(12).tag(sync=True)
-    places = traitlets.Int().tag(sync=True)
-    waiting = traitlets.Int(0).tag(sync=True)
-
-    def __init__(
-        self, lengths=None, value: str = "any order", pool: int | None = None, places: int | None = None, **kwargs
-    ):
-        lengths = (
-            drawn_lengths() if lengths is None else to_numpy("lengths", lengths, ("sentences",)).astype(int).tolist()
-        )
-        if min(lengths) < 1:
-            raise ValueError(f"lengths must be at least 1; the least is {min(lengths)}")
-        pool = len(lengths) if pool is None else pool
-        places = -(-max(lengths) // 8) * 32 if places is None else places
-        super().__init__(lengths=lengths, value=value, pool=pool, places=places, **kwargs)
-
-    @traitlets.validate("value")
-    def _valid_value(self, proposal):
-        return one_of("value", proposal["value"], RULES)
-
-    @traitlets.validate("pool", "size", "places")
-    def _valid_number(self, proposal):
-        name, number = proposal["trait"].name, proposal["value"]
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1; it is {number}")
-        return number
-
-    @traitlets.validate("waiting")
-    def _valid_waiting(self, proposal):
-        return within("waiting", proposal["value"], 0, len(self.lengths), "a number of sentences ")
-
-    def groups(self, rule: str | None = None) -> list[list[int]]:
-        """Return the batches as lists of indices, by the selected rule or by another."""
-        return packed(self.lengths, rule or self.value, self.size, self.places, self.pool)
-
-    @property
-    def alt(self) -> str:
-        say, groups = self.words, self.groups()
-        rules = say.shared["rules"]
-        real = [sum(self.lengths[i] for i in group) for group in groups]
-        others = ", ".join(f"{rules[rule]} {100 * waste(self.lengths, self.groups(rule)):.1f}%" for rule in RULES)
-        counts = {"sentences": len(self.lengths), "batches": len(groups), "least": min(real), "most": max(real)}
-        count, seen = len(self.lengths) - self.waiting, begun(groups, len(self.lengths) - self.waiting)
-        part = say.part.format(packed=count, begun=len(seen), share=100 * waste(self.lengths, seen))
-        told = {
-            "rule": rules[self.value],
-            "waste": 100 * waste(self.lengths, groups),
-            "others": others,
-            "part": part * bool(self.waiting),
-        }
-        return say.alt.format(**told, **counts)
-
-    def figure(self):
-        """Draw each batch as a rectangle of its sentences, padding hatched."""
-        say, lengths, line = self.words, self.lengths, 160
-        fig, ax = draw.figure(width=6.8, height=3.4)
-        x, y, tallest = 0, 0, 0
-        shown = begun(self.groups(), len(lengths) - self.waiting)
-        for group in shown:
-            wide, high = max(lengths[i] for i in group), len(group)
-            if x and x + wide > line:
-                x, y, tallest = 0, y - tallest - 5, 0
-            draw.box(ax, x, y - high, wide, high, edge="soft", hatch="////", linewidth=0.8)
-            for row, i in enumerate(group):
-                draw.box(ax, x, y - row - 1, lengths[i], 1, "decoder", "card", linewidth=0.5)
-            draw.write(ax, x, y - high - 0.6, f"{high} × {wide}", "soft", "left", va="top", fontsize=8)
-            x, tallest = x + max(wide, 12) + 4, max(tallest, high)
-        ax.set(xlim=(-1, line + 1), ylim=(y - tallest - 5, 1))
-        rule = say.shared["rules"][self.value]
-        ax.set_title(say.heading.format(rule=rule, waste=100 * waste(lengths, shown)))
-        ax.axis("off")
-        return fig
-
-
-def drawn_lengths(count: int = 96, seed: int = 0) -> list[int]:
-    """Draw realistic sentence lengths: many short ones, few long ones."""
-    draw = random.Random(seed)
-    return [max(2, min(40, round(draw.lognormvariate(2.1, 0.55)))) for _ in range(count)]
-
-
-def packed(lengths: Sequence[int], rule: str, size: int, places: int, pool: int) -> list[list[int]]:
-    """Return batches as lists of indices into `lengths`, by a rule of `BatchPacker`."""
-    order = list(range(len(lengths)))
-    if rule == "any order":
-        return _chunks(order, size)
-    pools = [sorted(some, key=lengths.__getitem__) for some in _chunks(order, pool)]
-    if rule == "by length":
-        return [group for some in pools for group in _chunks(some, size)]
-    return [group for some in pools for group in _filled(some, lengths, places)]
-
-
-def waste(lengths: Sequence[int], groups: Sequence[Sequence[int]]) -> float:
-    """Return the share of padding in the rectangles of `groups`."""
-    real = sum(lengths[i] for group in groups for i in group)
-    return 1 - real / sum(len(group) * max(lengths[i] for i in group) for group in groups) if groups else 0.0
-
-
-def begun(groups: Sequence[Sequence[int]], count: int) -> list[list[int]]:
-    """Return the batches when only the first `count` sentences are packed, without the empty ones."""
-    found = []
-    for group in groups:
-        found.append(list(group[: max(0, count)]))
-        count -= len(group)
-    return [group for group in found if group]
-
-
-def _chunks(order: list[int], size: int) -> list[list[int]]:
-    return [order[i : i + size] for i in range(0, len(order), size)]
-
-
-def _filled(order: Sequence[int], lengths: Sequence[int], places: int) -> list[list[int]]:
-    groups: list[list[int]] = []
-    for i in order:
-        longest = max([lengths[i], *(lengths[k] for k in groups[-1])]) if groups else lengths[i]
-        if groups and longest * (len(groups[-1]) + 1) <= places:
-            groups[-1].append(i)
-        else:
-            groups.append([i])
-    return groups

@@ -245,7 +245,7 @@ export function heatmap(ui, { rows, cols, name, label, onFocus, onToggle, onPain
   return { el, update };
 }
 
-export function stripes(id, look, crossed) {
+function stripes(id, look, crossed) {
   return s(
     "pattern",
     { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },

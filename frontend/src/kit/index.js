@@ -4,7 +4,7 @@ export { card } from "./card.js";
 export { sub } from "./controls.js";
 export { h, indexed, many, morph, onWidth, renew, retext, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { refuse } from "./link.js";
-export { heatmap, legend, stripes } from "./heatmap.js";
+export { heatmap, legend } from "./heatmap.js";
 export { lazy, megabytes, twinFor } from "./lazy.js";
 export { arriving, live } from "./live.js";
 export { player } from "./player.js";
