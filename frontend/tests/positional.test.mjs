@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { frequencies, likeness, row, turn as rotation, wavelength } from "../src/positional/encoding.js";
-import { hand, product, turn, turned } from "../src/positional/shift_rotation.js";
-import { between, products, turned as rotated } from "../src/positional/rotary_pairs.js";
-import { shareAt } from "../src/positional/extrapolation.js";
+import { between, hands, products, turned as rotated } from "../src/positional/rotary_pairs.js";
 import { sum } from "../src/kit/math.js";
 import { close, golden } from "./golden.mjs";
 
-const { encodings, pairs, rotations, run, shifts } = golden("positional");
+const { encodings, pairs } = golden("positional");
 
 test("a hand is turned clockwise, by a matrix that is the same after a full circle", () => {
   assert.equal(rotation(Math.PI / 2), "matrix(0 1 -1 0 0 0)");
@@ -20,7 +18,10 @@ test("frequencies and rows of the encoding are those of tfm_lib.positional", () 
   assert.equal(encodings.length, 5);
   for (const { d, base, omegas, rows } of encodings) {
     close(frequencies(d, base), omegas, 1e-12, `d ${d}, base ${base}`);
-    for (const [pos, expected] of Object.entries(rows)) close(row(+pos, frequencies(d, base)), expected, 1e-9, `d ${d}, position ${pos}`);
+    for (const [pos, expected] of Object.entries(rows)) {
+      close(row(+pos, frequencies(d, base)), expected, 1e-9, `d ${d}, position ${pos}`);
+      close(hands(+pos, frequencies(d, base)).flat(), expected, 1e-9, `hands, d ${d}, position ${pos}`);
+    }
   }
 });
 
@@ -29,21 +30,6 @@ test("the likeness of two positions depends on their distance as in Python", () 
     const omegas = frequencies(d, base);
     close(expected.map((_, pos) => likeness(pos - 20, omegas)), expected, 1e-9, `d ${d}`);
   }
-});
-
-test("a shift turns each pair by the matrix that Python builds", () => {
-  for (const { position, shift, base, pair, matrix, from, to, product: expected } of shifts) {
-    const omegas = frequencies(8, base);
-    const R = turn(shift * omegas[pair]);
-    close(R, matrix, 1e-12);
-    close(hand(position * omegas[pair]), from, 1e-9);
-    close(turned(R, from), to, 1e-9);
-    close(product(shift, omegas), expected, 1e-9);
-  }
-});
-
-test("rotary turns by the same angle", () => {
-  rotations.forEach(([cosine, sine], pos) => close(hand(pos), [sine, cosine], 1e-9));
 });
 
 test("the fastest hand is round in 2π places", () => {
@@ -58,17 +44,5 @@ test("queries and keys are turned as by tfm_lib.positional.rotary, and their sco
     close([query, key], expected, 1e-12);
     close(sum(products(query, key)), score, 1e-12);
     close(between(query, key), angles, 1e-12);
-  }
-});
-
-test("mean, least and greatest of the seeds are those of Python, and there is none where no place was learned", () => {
-  assert.equal(run.cases.length, 8);
-  for (const { place, job, longer, shares } of run.cases) {
-    const rows = run[longer ? "practised" : "measured"][job];
-    for (const kind of ["none", "sinusoidal", "learned", "rotary", "relative", "shaw", "alibi"]) {
-      const found = shareAt(rows[kind], place, run.group);
-      if (shares[kind]) close(found, shares[kind], 1e-12, `${job}, ${kind}, ${place}`);
-      else assert.equal(found, null, `${job}, ${kind}, ${place}`);
-    }
   }
 });

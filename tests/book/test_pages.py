@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import re
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from tfm_book.notebooks.asks import AGAIN, KINDS, OPENING, asks
 from tfm_book.notebooks.contents import pages
 from tfm_book.site.boxes import what_it_shows
 from tfm_book.site.page_widgets import LostWidget, StockWidget, page_state
-from tfm_lib.drawing.display import figure, svg_text, weights_colormap
+from tfm_lib.drawing.display import figure, scientific, svg_text, weights_colormap
 from tfm_lib.widgets._film import MOMENTS, moment
 from tfm_lib.widgets.multihead import HeadAblation
 from tfm_lib.widgets.recurrence import GradientReach
@@ -451,3 +452,16 @@ def test_what_would_be_dead_mute_or_unreadable_fails_the_build(toy_book, capfd) 
     said = " ".join(capfd.readouterr().err.split())
     assert "dead IntSlider" in said and "intro: KaTeX cannot read the formula" in said
     assert "without a text alternative" in said and "exactly one of them" in said
+
+
+def test_the_drawn_table_of_the_paper_is_the_printed_one() -> None:
+    """Scores and operations of chapter `evaluation`: as its first figure draws them, and as its table lists them."""
+    text = (CHAPTERS / "evaluation.md").read_text(encoding="utf-8")
+    drawn = literal_eval(text.split("de_cost, de, fr_cost, fr in ")[1].split("\n]\n")[0].strip())
+    names = {"single": "{}", "ensemble": "{}, ensemble", "transformer": "**Transformer, {}**"}
+    lines = text.split("| system |")[1].splitlines()[2:12]
+    for (system, kind, de_cost, de, fr_cost, fr), line in zip(drawn, lines, strict=True):
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        costs = [cost and scientific(cost) for cost in (de_cost, fr_cost)]
+        assert name == names[kind].format(system)
+        assert cells == ["" if told is None else str(told) for told in (de, fr, *costs)]

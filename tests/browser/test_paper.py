@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pypdfium2 as pdfium
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from project import ROOT
 from tiers import params
 
-from browser.driving import DESKTOP, PHONE, Widget, places
+from browser.driving import DESKTOP, PHONE
 from tfm_book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
@@ -119,18 +119,3 @@ def test_widgets_are_whole_on_paper(visit, folder: Path, name_on: tuple[str, str
     text = text_of(printed)
     assert {label: count for label, count in labels.items() if times(label, text) < count} == {}
     assert unseen(printed) == []
-
-
-def test_rows_that_nobody_can_uncover_on_paper_are_open_there(visit, built_book: Path) -> None:
-    (place,) = places(built_book, "evaluation/ablation_table")
-    widget = Widget(visit(place.page, at="file"), place.index)
-    rows, covered = widget.box.get_by_role("radio"), re.compile("not shown yet")
-    fresh = widget.look()
-    widget.page.emulate_media(media="print")
-    expect(rows.filter(has=widget.page.locator(".tfm-dot"))).to_have_count(rows.count())
-    expect(widget.box.get_by_role("radio", name=covered)).to_have_count(0)
-    widget.page.emulate_media(media="screen")
-    expect(widget.box.get_by_role("radio", name=covered)).to_have_count(
-        rows.count() - 3
-    )  # it opens with three rows shown
-    assert widget.look() == fresh

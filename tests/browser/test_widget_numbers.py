@@ -355,19 +355,6 @@ def encoding(widget: Widget) -> None:
         assert_shows(product, dot, d_model / 2, dot / (d_model / 2))
 
 
-def shift_rotation(widget: Widget) -> None:
-    d_model = widget.model()["d_model"]
-    for position, shift, base, pair in [(25, 3, 100, 1), (100, -20, 100, 0)]:
-        widget.show({"value": position, "shift": shift, "base": base, "pair": pair})
-        PE = sinusoidal_encoding(position + abs(shift) + 1, d_model, float(base))
-        for i, row in enumerate(widget.rows()):
-            for name, at in {"pos": position, "pos+k": position + shift}.items():
-                shown = tensor([float(row[f"sin {name}"]), float(row[f"cos {name}"])])
-                assert_close(shown, PE[at, 2 * i : 2 * i + 2].double(), atol=2e-5, rtol=0)
-        product = widget.readout().split("=")[-1]
-        assert_shows(product, (PE[position] @ PE[position + shift]).item(), d_model / 2)
-
-
 def learning_rate(widget: Widget) -> None:
     for state in (
         {"d_model": 512, "warmup": 4000, "factor": 1.0, "steps": 20_000, "accumulate": 1},

@@ -1,4 +1,4 @@
-"""Encoding and shift as rotation in a kernel: what they accept, hold, say and draw."""
+"""Encoding and rotary pairs in a kernel: what they accept, hold, say and draw."""
 
 import gzip
 import json
@@ -8,10 +8,9 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tfm_lib.drawing import recorded
 from tfm_lib.drawing.display import svg_text
-from tfm_lib.positional import rotary, sinusoidal_encoding
-from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
+from tfm_lib.positional import angles, rotary, sinusoidal_encoding
+from tfm_lib.widgets.positional import Encoding, RotaryPairs
 
 
 def size(widget) -> int:
@@ -49,19 +48,6 @@ def test_traits_can_be_read_set_and_observed() -> None:
     assert heard == [("value", 3), ("d_model", 64)]
 
 
-def test_the_block_leads_from_the_position_to_the_shifted_one() -> None:
-    for position in (20, 77, 120):
-        widget = ShiftRotation(position, shift=-7, base=1000, pair=2)
-        P = sinusoidal_encoding(141, 8, 1000.0)
-        np.testing.assert_allclose(np.array(widget.matrix) @ P[position, 4:6].numpy(), P[position - 7, 4:6], atol=1e-5)
-
-
-def test_the_turn_is_the_same_from_everywhere() -> None:
-    one, two = ShiftRotation(20, 5), ShiftRotation(100, 5)
-    assert one.matrix == two.matrix
-    assert one.alt.split(": ")[1].split(".")[0] == two.alt.split(": ")[1].split(".")[0]
-
-
 @pytest.mark.parametrize("settings", [(4, 10, 64), (2, 10_000, 16), (128, 100_000, 256), (32, 10_000, 64)])
 def test_encoding_as_a_picture_and_a_sentence(settings) -> None:
     d_model, base, length = settings
@@ -74,16 +60,9 @@ def test_encoding_as_a_picture_and_a_sentence(settings) -> None:
     assert f"at base {base:g}" in widget.alt
 
 
-@pytest.mark.parametrize("shift", [-20, 0, 3, 20])
-def test_rotation_as_a_picture_and_a_sentence(shift) -> None:
-    widget = ShiftRotation(shift=shift)
-    assert "var(--tfm-one, #9c2f7a)" in svg_text(widget.figure())
-    assert f"position {25 + shift}, {shift} places on" in widget.alt
-
-
 def test_what_a_page_carries_is_small() -> None:
     assert size(Encoding()) <= 1024
-    assert size(ShiftRotation()) <= 1024
+    assert size(RotaryPairs()) <= 1024
 
 
 def test_a_query_and_a_key_that_turn_together_keep_their_angles_and_their_score() -> None:
@@ -104,15 +83,13 @@ def test_the_score_of_turned_vectors_is_that_of_rotary() -> None:
     assert f"the score is {expected.item():.2f}" in widget.alt and "at 24, 9 places before" in widget.alt
 
 
-def test_the_shares_are_those_of_the_recorded_run() -> None:
-    run, widget = recorded("positional_extrapolation"), Extrapolation(value=64)
-    seeds = [row[3] for row in run["on_long"]["three back"]["rotary"]]
-    assert widget.shares["rotary"] == pytest.approx((sum(seeds) / len(seeds), min(seeds), max(seeds)))
-    assert "learned" not in widget.shares
-    widget.value = 32
-    assert widget.shares["learned"][0] == pytest.approx(
-        np.mean([row[1] for row in run["on_short"]["three back"]["learned"]])
-    )
-    widget.longer = True
-    assert set(widget.shares) == {"sinusoidal", "rotary", "relative", "alibi"}
-    assert "after ten times the training" in widget.alt
+@pytest.mark.parametrize("distance", [0, 3, 20])
+def test_switched_it_shows_two_encodings_that_a_shift_turns_alike_everywhere(distance) -> None:
+    widgets = [RotaryPairs(encoding=True, value=value, distance=distance) for value in (20, 77)]
+    P, turns = sinusoidal_encoding(80, 8, 100.0), distance * angles(2, 8, 100.0)[1].numpy()
+    for widget in widgets:
+        a, b = widget.value, widget.value - distance
+        np.testing.assert_allclose(widget.turned, P[[a, b]].reshape(2, 4, 2), atol=1e-5)
+        np.testing.assert_allclose(np.exp(1j * np.array(widget.angles)), np.exp(1j * turns), atol=1e-5)
+        assert widget.score == pytest.approx((P[a] @ P[b]).item(), abs=1e-5)
+        assert f"positions {a} and {b}" in widget.alt and "var(--tfm-one, #9c2f7a)" in svg_text(widget.figure())

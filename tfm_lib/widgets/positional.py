@@ -1,4 +1,4 @@
-"""The widgets of chapter `positional`: sinusoidal encoding, shift as rotation, rotary pairs, and extrapolation."""
+"""The widgets of chapter `positional`: the sinusoidal encoding, and pairs that turn with their positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import traitlets
 
 from tfm_lib.positional import angles, rotary, sinusoidal_encoding
 from tfm_lib.widgets import _figures as draw
-from tfm_lib.widgets.base import Numbers, Widget, Words, one_of, to_list, to_numpy, within
+from tfm_lib.widgets.base import Numbers, Widget, Words, to_list, to_numpy, within
 
 WAVES = Words(
     title="Encoding",
@@ -25,45 +25,19 @@ WAVES = Words(
     shades="−1 faint, 1 strong",
     clock="hands of a and b",
 )
-TURN = Words(
-    title="Shift as rotation",
-    question="What changes with the position, and what changes with the shift?",
-    alt="Position {position} and position {shifted}, {shift} places on: the four pairs turn by {turns}, as they do from "
-    "every other position. PE({position})·PE({shifted}) = {product:.2f} of {most}.",
-    pair="pair {pair}: {degrees:.0f}°",
-)
 TURNED = Words(
     title="Rotary encoding",
     question="What changes the score: moving both words along the text, or moving them apart?",
-    shared={"query": "query", "key": "key", "distance": "distance", "score": "score"},
+    shared={"query": "query", "key": "key", "distance": "distance", "product": "dot product"},
     alt="A query at position {a} and a key at {b}, {distance} places before it, in {pairs} pairs. The angles from key to "
     "query are {angles}; the score is {score:.2f}, as at every other position.",
+    hands="The encodings of positions {a} and {b}, {distance} places before it, in {pairs} pairs. The first is turned from "
+    "the second by {angles}; their product is {score:.2f}, as at every other position.",
     pair="pair {pair}: {degrees:.0f}°",
-)
-BEYOND = Words(
-    title="Extrapolation",
-    question="Training ended at position 32. Which position encodings still work beyond it?",
-    shared={
-        "methods": {
-            "none": "mask alone",
-            "sinusoidal": "sinusoidal",
-            "learned": "learned",
-            "rotary": "rotary",
-            "relative": "T5-like",
-            "shaw": "Shaw",
-            "alibi": "ALiBi",
-        },
-        "axis": "share of correct letters",
-    },
-    alt="Share of correct letters in “{job}”{practice}, at the {group} positions up to {place}; training ended at {short}: "
-    "{shares}. Guessing gives {chance:.2f}.",
-    practice=" after ten times the training",
-    share="{method} {mean:.2f} (seeds {least:.2f} to {greatest:.2f})",
-    title_of="{job}, up to position {place}",
 )
 WIDTHS, BASES, LENGTHS = (4, 8, 16, 32, 64, 128), (10.0, 100.0, 1000.0, 10_000.0, 100_000.0), (16, 32, 64, 128, 256)
 PATCHES, SHADES = 1024, 12  # most cells drawn in the static figure, and their shades
-FIRST, LAST, FARTHEST = 20, 120, 20  # range of positions, and largest shift, of the rotation
+FIRST, LAST, FARTHEST = 20, 120, 20  # range of positions, and largest distance, of the rotary pairs
 SEED = 1000  # of the rotated query and key: with this seed each of their pairs is long enough to see
 
 
@@ -159,75 +133,12 @@ class Encoding(Widget):
         return fig
 
 
-class ShiftRotation(Widget):
-    """Four pairs of an encoding at a position and `shift` positions later; `value` is the position, from 20 to 120.
-
-    `pair` is the one whose block of the rotation matrix is written out.
-    """
-
-    _module = traitlets.Unicode("positional/shift_rotation").tag(sync=True)
-    words = TURN
-    value = traitlets.Int(25).tag(sync=True)
-    shift = traitlets.Int(3).tag(sync=True)
-    base = traitlets.Float(100.0).tag(sync=True)
-    pair = traitlets.Int(1).tag(sync=True)
-    d_model = traitlets.Int(8, read_only=True).tag(sync=True)
-    bases = traitlets.List(traitlets.Float()).tag(sync=True)
-
-    def __init__(self, position=25, shift=3, base=100.0, pair=1, **kwargs):
-        value = kwargs.pop("value", position)
-        bases = sorted({*BASES, float(base)})
-        super().__init__(bases=bases, value=value, shift=shift, base=float(base), pair=pair, **kwargs)
-
-    @traitlets.validate("base")
-    def _valid_base(self, proposal):
-        return _valid_base(proposal["value"])
-
-    @traitlets.validate("value", "shift", "pair")
-    def _valid_number(self, proposal):
-        name, number = proposal["trait"].name, proposal["value"]
-        low, high = {"value": (FIRST, LAST), "shift": (-FARTHEST, FARTHEST), "pair": (0, self.d_model // 2 - 1)}[name]
-        return within(name, number, low, high)
-
-    @property
-    def matrix(self) -> list[list[float]]:
-        """The block of the rotation matrix for the selected pair."""
-        beta = self._turns()[self.pair]
-        return [[math.cos(beta), math.sin(beta)], [-math.sin(beta), math.cos(beta)]]
-
-    def _turns(self) -> list[float]:
-        return [self.shift * omega for omega in angles(2, self.d_model, self.base)[1].tolist()]
-
-    @property
-    def alt(self) -> str:
-        turns = ", ".join(f"{math.degrees(turn):.0f}°" for turn in self._turns())
-        P = sinusoidal_encoding(LAST + FARTHEST + 1, self.d_model, self.base)
-        shifted = self.value + self.shift
-        places = {"position": self.value, "shifted": shifted, "shift": self.shift, "most": self.d_model // 2}
-        return self.words.alt.format(turns=turns, product=(P[self.value] @ P[shifted]).item(), **places)
-
-    def figure(self):
-        """Draw the hands of the four pairs at both positions."""
-        fig, axes = draw.figure(1, self.d_model // 2, width=7.4, height=2.4)
-        steps = angles(2, self.d_model, self.base)[1].tolist()
-        for i, (ax, omega, turn) in enumerate(zip(axes, steps, self._turns())):
-            start, t = self.value * omega, np.linspace(0, 2 * math.pi, 90)
-            heading = self.words.pair.format(pair=i, degrees=math.degrees(turn))
-            plane = draw.Plane(ax, xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal", title=heading)
-            plane.line(np.sin(t), np.cos(t), "line", linewidth=1.2)
-            for angle, colour, dash in ((start, "one", "-"), (start + turn, "two", "--")):
-                plane.line([0, math.sin(angle)], [0, math.cos(angle)], colour, dash, marker="o", markevery=[1])
-            arc = start + np.linspace(0, turn % (2 * math.pi) if turn >= 0 else -(-turn % (2 * math.pi)), 40)
-            plane.line(0.6 * np.sin(arc), 0.6 * np.cos(arc), linewidth=1.2)
-            ax.axis("off")
-        return fig
-
-
 class RotaryPairs(Widget):
     """A query and a key whose pairs rotate with their positions; `value` is the query's position, from 20 to 120.
 
     The key is `distance` positions before it, from 0 to 20. `query` and `key` are vectors of one even width, at most
-    16, your own or seeded; `base` is that of `rotary`.
+    16, your own or seeded; `base` is that of `rotary`. `encoding` shows the sinusoidal encodings of the two positions,
+    as clock hands, in place of query and key.
     """
 
     _module = traitlets.Unicode("positional/rotary_pairs").tag(sync=True)
@@ -237,6 +148,7 @@ class RotaryPairs(Widget):
     query = Numbers().tag(sync=True)
     key = Numbers().tag(sync=True)
     base = traitlets.Float(100.0).tag(sync=True)
+    encoding = traitlets.Bool(False).tag(sync=True)
     positions = traitlets.List([FIRST, LAST], read_only=True).tag(sync=True)
     farthest = traitlets.Int(FARTHEST, read_only=True).tag(sync=True)
 
@@ -261,135 +173,47 @@ class RotaryPairs(Widget):
 
     @property
     def turned(self) -> list[list[list[float]]]:
-        """The pairs of the query and of the key, rotated at their positions, (2, pairs, 2)."""
+        """The pairs of the query and of the key, rotated at their positions, or of two encodings, (2, pairs, 2)."""
         places = (self.query, self.value), (self.key, self.value - self.distance)
+        if self.encoding:
+            P = sinusoidal_encoding(self.value + 1, len(self.query), self.base).double()
+            return [P[place].reshape(-1, 2).tolist() for _, place in places]
         return [rotary(torch.tensor([x]).double(), place, self.base).reshape(-1, 2).tolist() for x, place in places]
 
     @property
     def score(self) -> float:
-        """The dot product of the rotated query and the rotated key."""
+        """The dot product of the rotated query and the rotated key, or of the encodings."""
         query, key = np.array(self.turned)
         return float((query * key).sum())
 
     @property
     def angles(self) -> list[float]:
-        """The angle from key to query in each pair, from −π to π."""
+        """The angle from key to query in each pair, from −π to π; of clock hands, clockwise."""
         query, key = (np.array(x) @ [1, 1j] for x in self.turned)
-        return np.angle(query * key.conj()).tolist()
+        return np.angle(key * query.conj() if self.encoding else query * key.conj()).tolist()
 
     @property
     def alt(self) -> str:
         turns = ", ".join(f"{math.degrees(angle):.0f}°" for angle in self.angles)
         places = {"a": self.value, "b": self.value - self.distance, "distance": self.distance}
-        return self.words.alt.format(angles=turns, score=self.score, pairs=len(self.query) // 2, **places)
+        said = self.words.hands if self.encoding else self.words.alt
+        return said.format(angles=turns, score=self.score, pairs=len(self.query) // 2, **places)
 
     def figure(self):
         """Draw the pairs of query and key in their planes, each with the angle between them."""
         query, key = np.array(self.turned)
         reach = 1.15 * np.hypot(*np.concatenate([query, key]).T).max()
+        colours, sense = (("one", "two"), -1) if self.encoding else (("query", "key"), 1)
         fig, axes = draw.figure(1, len(query), width=7.4, height=2.4, squeeze=False)
         for i, (ax, angle) in enumerate(zip(axes[0], self.angles)):
             heading = self.words.pair.format(pair=i, degrees=math.degrees(angle))
             plane = draw.Plane(ax, xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=heading)
-            for (x, y), colour, dash in ((query[i], "query", "-"), (key[i], "key", "--")):
+            for (x, y), colour, dash in zip((query[i], key[i]), colours, ("-", "--")):
                 plane.line([0, x], [0, y], colour, dash, marker="o", markevery=[1])
-            arc = np.arctan2(key[i][1], key[i][0]) + np.linspace(0, angle, 40)
+            arc = np.arctan2(key[i][1], key[i][0]) + np.linspace(0, sense * angle, 40)
             plane.line(0.3 * reach * np.cos(arc), 0.3 * reach * np.sin(arc), linewidth=1.2)
             ax.axis("off")
         return fig
-
-
-class Extrapolation(Widget):
-    """The recorded accuracy of seven position encodings beyond the trained length; `value` is the position.
-
-    It changes in steps of `group`; `job` is a task of the run, `longer` shows the models trained ten times as long.
-    """
-
-    _module = traitlets.Unicode("positional/extrapolation").tag(sync=True)
-    words = BEYOND
-    value = traitlets.Int(32).tag(sync=True)
-    job = traitlets.Unicode().tag(sync=True)
-    longer = traitlets.Bool(False).tag(sync=True)
-    measured = traitlets.Dict(read_only=True).tag(sync=True)
-    practised = traitlets.Dict(read_only=True).tag(sync=True)
-    short = traitlets.Int(read_only=True).tag(sync=True)
-    longest = traitlets.Int(read_only=True).tag(sync=True)
-    group = traitlets.Int(read_only=True).tag(sync=True)
-    chance = traitlets.Float(read_only=True).tag(sync=True)
-
-    def __init__(self, value=32, job=None, **kwargs):
-        from tfm_lib.drawing import recorded
-
-        run = recorded("positional_extrapolation")
-        for name, kept in (("short", "short"), ("longest", "long"), ("group", "group"), ("chance", "chance")):
-            self.set_trait(name, run[kept])
-        self.set_trait("measured", _joined(run["on_short"], run["on_long"]))
-        self.set_trait("practised", _joined(run["longer_on_short"], run["longer_on_long"]))
-        super().__init__(value=value, job=next(iter(self.measured)) if job is None else job, **kwargs)
-
-    @traitlets.validate("value")
-    def _valid_place(self, proposal):
-        place = within("value", proposal["value"], self.group, self.longest, "a place ")
-        if place % self.group:
-            raise ValueError(f"value must be a multiple of {self.group}; it is {place}")
-        return place
-
-    @traitlets.validate("job")
-    def _valid_job(self, proposal):
-        return one_of("job", proposal["value"], self.measured)
-
-    @property
-    def shares(self) -> dict[str, tuple[float, float, float]]:
-        """Mean, minimum and maximum over the seeds by method, at the `group` positions up to `value`."""
-        rows, at = (self.practised if self.longer else self.measured)[self.job], self.value // self.group - 1
-        found = {kind: [row[at] for row in rows[kind]] for kind in self.words.shared["methods"] if kind in rows}
-        return {kind: (sum(each) / len(each), min(each), max(each)) for kind, each in found.items() if None not in each}
-
-    @property
-    def alt(self) -> str:
-        say = self.words
-        named = say.shared["methods"]
-        told = (
-            say.share.format(method=named[kind], mean=mean, least=least, greatest=greatest)
-            for kind, (mean, least, greatest) in self.shares.items()
-        )
-        return say.alt.format(
-            job=self.job,
-            practice=say.practice if self.longer else "",
-            group=self.group,
-            place=self.value,
-            short=self.short,
-            shares=", ".join(told),
-            chance=self.chance,
-        )
-
-    def figure(self):
-        """Draw a bar for each method that reaches the position, with a line from the lowest to the highest seed."""
-        methods, shares = self.words.shared["methods"], self.shares
-        fig, ax = draw.figure(width=6, height=3.2)
-        ax.barh(
-            [methods[kind] for kind in shares], [mean for mean, _, _ in shares.values()], color=draw.colours()["one"]
-        )
-        plane = draw.Plane(
-            ax, x=self.words.shared["axis"], title=self.words.title_of.format(job=self.job, place=self.value)
-        )
-        for i, (_, least, greatest) in enumerate(shares.values()):
-            plane.line([least, greatest], [i, i], "ink", linewidth=1.5)
-        plane.rule(x=self.chance, colour="broken", dash="--")
-        ax.set_xlim(0, 1)
-        ax.invert_yaxis()
-        return fig
-
-
-def _joined(short: dict, long: dict) -> dict:
-    """Join, by task and method, a row per seed: the shares of short texts, then of long ones beyond them."""
-    return {
-        job: {
-            kind: [[*near, *far[len(near) :]] for near, far in zip(rows, long[job][kind], strict=True)]
-            for kind, rows in kinds.items()
-        }
-        for job, kinds in short.items()
-    }
 
 
 def _valid_base(base: float) -> float:

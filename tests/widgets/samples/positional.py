@@ -1,16 +1,12 @@
 """Samples of the widgets of chapter `positional`."""
 
-import math
-import re
-
 import numpy as np
 import torch
 from matplotlib.patches import PathPatch
 
-from tfm_lib.drawing import recorded
-from tfm_lib.positional import rotary
-from tfm_lib.widgets.positional import Encoding, Extrapolation, RotaryPairs, ShiftRotation
-from widgets.reading import bars, chosen, column, heading, numbers, points
+from tfm_lib.positional import rotary, sinusoidal_encoding
+from tfm_lib.widgets.positional import Encoding, RotaryPairs
+from widgets.reading import column, heading, numbers, points
 from widgets.samples import Sample, changed
 
 
@@ -37,18 +33,11 @@ def encoding_still(axes, widget):
     yield curve[:, 1], P @ P[a] / (d / 2)
 
 
-def shift_rotation_still(axes, widget):
-    for ax, row in zip(axes, widget.rows(), strict=True):
-        _, start, end, _ = points(ax)
-        yield [start[1], end[1]], [column([row], f"sin {at}", f"cos {at}")[0] for at in ("pos", "pos+k")]
-        assert heading(ax).startswith(f"pair {row['pair']}: {math.degrees(float(row['turn'])):.0f}°")
-
-
 def rotary_pairs_still(axes, widget):
     for ax, row in zip(np.ravel(axes), widget.rows(), strict=True):
         query, key, _ = points(ax)
         yield [query[1], key[1]], column([row], "query x", "query y", "key x", "key y").reshape(2, 2)
-        assert heading(ax).startswith(f"pair {row['pair']}: {math.degrees(float(row['angle'])):.0f}°")
+        assert heading(ax).startswith(f"pair {row['pair']}: {np.degrees(float(row['angle'])):.0f}°")
 
 
 def rotary_pairs(widget):
@@ -58,7 +47,7 @@ def rotary_pairs(widget):
     for distance in (0, 7):
         shown = set()
         for place in (20, 61, 120):
-            widget.show({"value": place, "distance": distance})
+            widget.show({"value": place, "distance": distance, "encoding": False})
             turned = rotary(query, place, state["base"]), rotary(key, place - distance, state["base"])
             pairs = (turned[0] * turned[1]).reshape(-1, 2).sum(dim=-1)
             assert np.allclose(column(widget.rows(), "product"), pairs)
@@ -66,34 +55,10 @@ def rotary_pairs(widget):
             assert abs(said - pairs.sum().item()) <= half * (1 + 1e-6)
             shown.add(said)
         assert len(shown) == 1
-
-
-def extrapolation_still(axes, widget):
-    state = widget.model()
-    rows = chosen(widget.rows(), place=state["value"])
-    yield bars(axes[0])[0], column(rows, "mean")
-    lines = [line for line in points(axes[0]) if line[0][1] == line[1][1]]
-    yield [line[:, 0] for line in lines], column(rows, "least", "greatest")
-
-
-def extrapolation(widget):
-    """What the bars say are the recorded shares: means over the seeds, at each place."""
-    run = recorded("positional_extrapolation")
-    state = widget.model()
-    for place in (16, 32, 64, 256):
-        widget.show({"value": place})
-        part = "short" if place <= run["short"] else "long"
-        rows = run[f"longer_on_{part}" if state["longer"] else f"on_{part}"][state["job"]]
-        shares = [[row[place // run["group"] - 1] for row in each] for each in rows.values()]
-        means = sorted(sum(each) / len(each) for each in shares if None not in each)
-        texts = widget.box.locator("svg text").all_text_contents()
-        shown = sorted(float(text) for text in texts if re.fullmatch(r"[01]\.\d\d", text))
-        assert np.allclose(shown, means, atol=0.0051)
-        assert len(shown) == len(means)
-        assert ("beyond the 32" in widget.readout()) == (place > run["short"])
-        assert widget.readout().count("no such position") == texts.count("no such position"), (
-            "who has none is named too"
-        )
+    widget.show({"encoding": True, "value": 61, "distance": 7})
+    P = sinusoidal_encoding(62, len(state["query"]), state["base"])
+    assert np.allclose(column(widget.rows(), "product").sum(), P[61] @ P[54], atol=1e-4)
+    assert "PE(61)" in widget.readout() and "PE(54)" in widget.readout() and "score" not in widget.readout()
 
 
 SAMPLES = {
@@ -111,36 +76,11 @@ SAMPLES = {
             "value must be a position from 0 to 255; it is -1": lambda: Encoding(value=-1),
         },
     ),
-    "shift_rotation": Sample(
-        code="ShiftRotation()",
-        change="shift = -7",
-        says="PE(18)",
-        states=[{"shift": -7, "pair": 0}, {"value": 100, "base": 10.0}],
-        still=shift_rotation_still,
-        refused={
-            "value must be from 20 to 120; it is 5": lambda: ShiftRotation(position=5),
-            "shift must be from -20 to 20; it is 21": lambda: ShiftRotation(shift=21),
-            "pair must be from 0 to 3; it is 4": lambda: ShiftRotation(pair=4),
-            "base must be at least 2; it is inf": lambda: ShiftRotation(base=math.inf),
-        },
-    ),
-    "extrapolation": Sample(
-        code="Extrapolation()",
-        change="value = 256",
-        says="beyond the 32 of training",
-        states=[{"value": 256}, {"value": 64, "job": "after last time", "longer": True}],
-        still=extrapolation_still,
-        refused={
-            "value must be a place from 16 to 256; it is 8": lambda: Extrapolation(value=8),
-            "value must be a multiple of 16; it is 40": lambda: Extrapolation(value=40),
-            "job must be one of three back, after last time; it is 'sort'": lambda: Extrapolation(job="sort"),
-        },
-    ),
     "rotary_pairs": Sample(
         code="RotaryPairs()",
         change="distance = 7",
         says="7 apart",
-        states=[{"distance": 0}, {"value": 111, "distance": 9}],
+        states=[{"distance": 0}, {"value": 111, "distance": 9}, {"encoding": True, "distance": 3}],
         still=rotary_pairs_still,
         refused={
             "value must be from 20 to 120; it is 5": lambda: RotaryPairs(value=5),
