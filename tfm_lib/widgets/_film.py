@@ -78,18 +78,18 @@ FILM = Words(
                 ],
                 [0.64, "How does it do this? Back to the start, slowly."],
             ],
-            "numbers": [[0, "Each word becomes a column of {d_model} numbers. The first {kept} are drawn."]],
+            "numbers": [[0, "A word becomes a row of {d_model} numbers. Its first {kept} stand here."]],
             "positions": [
-                [0, "But which word comes first? Each place has a column, too."],
-                [0.65, "It is added to the word’s column."],
+                [0, "But which word comes first? Each place has a row of its own."],
+                [0.65, "It is added to the word’s row."],
             ],
             "asks": [
-                [0, "Words exchange what they know: *{focus}* makes a query, each word a key."],
-                [0.34, "The query meets each key. Their scaled dot product is the score."],
-                [0.66, "The softmax turns the scores into weights. *{seen}* gets the largest.", "{weights}."],
+                [0, "*{focus}* asks with a query. Each word says with a key what it has."],
+                [0.34, "The better they fit, the higher the score (their dot product)."],
+                [0.66, "The scores become weights that sum to 1. *{seen}* gets the largest.", "{weights}."],
             ],
             "pours": [
-                [0, "Each word also makes a value."],
+                [0, "Each word also has a value."],
                 [0.33, "The values flow together, each in proportion to its weight."],
             ],
             "heads": [
@@ -97,8 +97,8 @@ FILM = Words(
                 [0.569, "Their results are joined, and a matrix mixes them."],
             ],
             "residual": [
-                [0, "The mixture is added to the word’s column: nothing is lost."],
-                [0.47, "Then a feed-forward network of {hidden} units treats each word alone."],
+                [0, "The mixture is added to the word’s row: nothing is lost."],
+                [0.47, "Then a small network of {hidden} units works on each word alone."],
             ],
             "tower": [[0, "That was one of {layers} layers. In each, the words look at each other again."]],
             "memory": [[0, "What comes out is the memory: each word in its context. The decoder reads it."]],
@@ -115,7 +115,7 @@ FILM = Words(
             ],
             "loop": [
                 [0, "Each new word goes in at the bottom, and the next comes out at the top."],
-                [0.76, "This ends with <eos>."],
+                [0.76, "<eos> ends the sentence."],
             ],
             "removed": [
                 [0, "Now we take the positions away."],
