@@ -268,13 +268,23 @@ def test_the_page_sends_coding_exercises_to_the_notebook(built_book: Path, soups
     for stem in CORE:
         soup = soups[f"chapters/{stem}.html"]
         article = soup.article.get_text()
-        assert "run both cells again" not in article
-        stubs = soup.select(".tfm-verdict.tfm-unsolved")
-        assert stubs, f"{stem} has no exercise whose cell holds a stub"
-        for stub in stubs:
-            link = stub.select_one(".tfm-to-notebook a[download]")
-            assert "for the notebook" in stub.get_text()
-            assert (built_book / "chapters" / link["href"]).resolve().is_file()
+        assert "run both cells again" not in article and not soup.select(".tfm-verdict.tfm-unsolved")
+        (offer,) = soup.select("#exercises > .tfm-to-notebook")
+        assert "for the notebook" in offer.get_text()
+        assert (built_book / "chapters" / offer.select_one("a[download]")["href"]).resolve().is_file()
+
+
+def test_an_exercise_is_one_card(soups) -> None:
+    for stem in CORE:
+        cards = soups[f"chapters/{stem}.html"].select("#exercises > .tfm-exercise")
+        assert len(cards) == len(soups[f"chapters/{stem}.html"].select(".exercise")), stem
+        for card in cards:
+            (row,) = card.select(":scope > .tfm-row")
+            assert [fold.summary.get_text(strip=True) for fold in row.find_all("details", recursive=False)][
+                -1
+            ] == "Solution"
+            cells = card.select(":scope > .cell")
+            assert not cells or any(cell.get_text(strip=True).startswith("check(") for cell in cells), stem
 
 
 def test_widgets_are_embedded_small_and_whole(built_book: Path, soups) -> None:

@@ -19,13 +19,16 @@ from sphinx.util.docutils import SphinxDirective
 from tfm_book.notebooks.asks import AGAIN, ELSE, FOLD, OTHERS, Answer, Ask, opening, read_ask
 from tfm_book.notebooks.myst import Block
 
-#: What a check says about a stub; the page replaces it, because no code can run there.
+#: What a check says about a stub. The page leaves it out, because no code can run there, and offers the notebook once.
 STUB = re.compile(
-    r'(<div class="tfm-verdict tfm-unsolved".*?)<p>The cell above still holds the stub\..*?</p>', re.DOTALL
+    r'<div class="cell_output docutils container">\s*<div class="output text_html"><div class="tfm-verdict tfm-unsolved"'
+    r"(?:(?!<div).)*?</div>\s*</div>\s*</div>",
+    re.DOTALL,
 )
+HEAD = re.compile(r'(<section id="exercises">\s*<h2>.*?</h2>)', re.DOTALL)
 FOR_THE_NOTEBOOK = (
-    '<p class="tfm-to-notebook">This exercise is for the notebook: write the answer there, and the check speaks at once. '
-    '<a class="tfm-button" href="{href}" download>Download {name}</a></p>'
+    '<p class="tfm-to-notebook">The numbered exercises are for the notebook: write the answers there, and the checks speak '
+    'at once. <a class="tfm-button" href="{href}" download>Download {name}</a></p>'
 )
 
 
@@ -206,11 +209,12 @@ def _depart_tag(self, node: tag | phrasing) -> None:
 
 
 def send_to_the_notebook(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    """Where the answer is still a stub, offer the notebook for download, because the reader can solve it there."""
-    if 'class="tfm-verdict tfm-unsolved"' in (body := context.get("body", "")):
+    """Where answers are still stubs, offer the notebook for download, because the reader can solve them there."""
+    body, stubs = STUB.subn("", context.get("body", ""))
+    if stubs:
         name = f"{pagename.rsplit('/', 1)[-1]}.ipynb"
         offer = FOR_THE_NOTEBOOK.format(href=context["pathto"](f"_downloads/{name}", 1), name=name)
-        context["body"] = STUB.sub(lambda found: found[1] + offer, body)
+        context["body"] = HEAD.sub(lambda found: found[1] + offer, body, count=1)
 
 
 def setup(app: Sphinx) -> None:

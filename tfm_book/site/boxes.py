@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 from tfm_book.notebooks.reading_order import listed
 from tfm_book.site.pictures import slim
 
+IMPORT = "from tfm_lib.checks import check"  # of a cell that nobody needs to see in a page
 MOST_NAMED = 4  # names to show from folded code
 
 
@@ -219,6 +221,39 @@ def _gather(section: nodes.section) -> None:
     section += nodes.container("", gathered, classes=["cell"])
 
 
+class Cards(SphinxPostTransform):
+    """Make one card of each exercise: its statement, its cells, and a row with its hints and its solution."""
+
+    default_priority = GatherFoldedCode.default_priority + 1
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for section in self.document.findall(nodes.section):
+            if section["ids"][:1] == ["exercises"]:
+                for cell in [child for child in section if child.astext().strip() == IMPORT]:
+                    section.remove(cell)  # which only a notebook needs
+                for exercise in [child for child in section if is_exercise_node(child)]:
+                    _make_card(section, exercise)
+
+
+def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
+    at = section.index(exercise)
+    card, row = nodes.container("", classes=["tfm-exercise"]), nodes.container("", classes=["tfm-row"])
+    rest = section.children[at + 1 :]
+    for node in [
+        exercise,
+        *takewhile(lambda node: isinstance(node, folded) or "cell" in node.get("classes", ()), rest),
+    ]:
+        section.remove(node)
+        if isinstance(node, folded):
+            row += node
+        else:
+            card += node
+    if row.children:
+        card += row
+    section.insert(at, card)
+
+
 def _title_of(section: nodes.section, cells: list[HideCodeCellNode]) -> str:
     if section["ids"][0] == "misconceptions":
         return "Code: each of these claims, checked"
@@ -246,3 +281,4 @@ def setup(app: Sphinx) -> None:
     app.add_node(HideCodeCellNode, override=True, html=(_visit_hidden_cell, _tags("", "</details>\n")[1]))
     app.add_post_transform(Tidy)
     app.add_post_transform(GatherFoldedCode)
+    app.add_post_transform(Cards)
