@@ -17,7 +17,6 @@ from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.efficient import GroupedQueryAttention
 from tfm_lib.layers import EncoderLayer, LayerNorm
-from tfm_lib.masking import padding_mask
 from tfm_lib.multihead import Bias, Heads
 from tfm_lib.positional import LearnedPositions, rotary, sinusoidal_encoding
 from tfm_lib.transformer import DecoderOnly, Embedding, EncoderOnly, TransformerConfig
@@ -30,7 +29,6 @@ __all__ = [
     "RMSNorm",
     "RotaryGroupedAttention",
     "SwiGLU",
-    "TwoStreams",
     "VisionTransformer",
     "add_adapters",
     "balance_loss",
@@ -41,7 +39,6 @@ __all__ = [
     "patches",
     "share_layers",
     "top_k_gates",
-    "two_stream_mask",
 ]
 
 FIRST_WORD = len(Vocabulary.special)
@@ -117,54 +114,6 @@ def order_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "n n"]:
     _require_order(order)
     turn = order.argsort()  # when each position has its turn
     return turn <= turn[:, None]
-
-
-@checked
-def two_stream_mask(order: Int[Tensor, " n"]) -> Bool[Tensor, "twice twice"]:
-    """The mask of n words and, behind them, n questions: who stands here?
-
-    A word attends as `order_mask` says. Question i attends to itself, which knows its position
-    only, and to the words before i in `order`; to questions nobody else attends.
-
-    Source: Yang et al. (2019), section 2.3, equations 3 and 4.
-    Differs: two streams there are two halves of one sequence here.
-    """
-    words = order_mask(order)
-    itself = torch.eye(len(order), dtype=torch.bool, device=order.device)
-    rows = torch.cat([words, itself & ~itself], 1), torch.cat([words & ~itself, itself], 1)
-    return torch.cat(rows)
-
-
-@checked
-class TwoStreams(EncoderOnly):
-    """XLNet's model: logits for each position's own token, from those before it in any order.
-
-    The layers are an encoder's. A question is one learned vector plus its position.
-
-    Source: Yang et al. (2019), section 2.3.
-    Differs: absolute positions, and no memory of the text before. A question also attends to
-    itself, which in the paper's equation 3 it does not; it tells nothing of its word.
-    """
-
-    def __init__(self, config: TransformerConfig):
-        super().__init__(config)
-        self.question = nn.Parameter(torch.randn(config.d_model))
-
-    def forward(
-        self,
-        ids: Int[Tensor, "batch n"],
-        order: Int[Tensor, " n"] | None = None,
-    ) -> Float[Tensor, "batch n v"]:
-        """Without an `order` from left to right."""
-        words, n = self.embedding(ids), ids.shape[1]
-        order = torch.arange(n) if order is None else order
-        questions = (self.question + self.embedding.positions[:n]).expand_as(words)
-        X, mask = torch.cat([words, questions], dim=1), two_stream_mask(order)
-        padding = padding_mask(ids, self.config.pad_id).repeat(1, 1, 2)
-        mask = mask & (padding | torch.eye(2 * n, dtype=torch.bool))  # and no row is empty
-        for layer in self.layers:
-            X, _ = layer(X, mask)
-        return self.embedding.unembed(self.norm(X[:, n:]))
 
 
 @checked

@@ -22,7 +22,6 @@ from tfm_lib.descendants import (
     RMSNorm,
     RotaryGroupedAttention,
     SwiGLU,
-    TwoStreams,
     VisionTransformer,
     add_adapters,
     balance_loss,
@@ -33,7 +32,6 @@ from tfm_lib.descendants import (
     patches,
     share_layers,
     top_k_gates,
-    two_stream_mask,
 )
 from tfm_lib.masking import causal_mask, leak
 from tfm_lib.multihead import KeyValueCache
@@ -128,38 +126,6 @@ def test_order_mask_equals_a_slow_loop(order):
 
 def test_the_order_of_reading_gives_the_causal_mask():
     assert order_mask(torch.arange(7)).equal(causal_mask(7))
-
-
-@given(order=st.permutations(range(5)))
-def test_two_stream_mask_equals_a_slow_loop(order):
-    turn = {position: t for t, position in enumerate(order)}
-    mask = two_stream_mask(torch.tensor(order))
-    for i in range(10):
-        for j in range(10):
-            of_a_word = i < 5 and j < 5 and turn[j] <= turn[i]
-            of_a_question = i >= 5 and (j == i or (j < 5 and turn[j] < turn[i - 5]))
-            assert mask[i, j] == (of_a_word or of_a_question)
-
-
-def test_a_question_hears_nothing_of_its_own_word_nor_of_later_ones():
-    torch.manual_seed(0)
-    model, order = TwoStreams(CONFIG).double(), torch.tensor([3, 0, 4, 1, 2])
-    words = SENTENCES[:1]
-    before = model(words, order)
-    for position in range(5):
-        changed = words.clone()
-        changed[0, position] = 20
-        moved = (model(changed, order) - before).abs().amax(dim=-1)[0] > 1e-12
-        turn = order.argsort()
-        assert moved.equal(turn > turn[position]), "exactly the questions behind it in the order hear of a word"
-
-
-def test_padding_is_invisible_in_two_streams():
-    torch.manual_seed(0)
-    model = TwoStreams(CONFIG).double()
-    alone = model(SENTENCES[1:, :3], torch.tensor([2, 0, 1]))
-    padded = model(SENTENCES[1:], torch.tensor([3, 2, 4, 0, 1]))
-    assert_close(padded[:, :3], alone)
 
 
 # fine-tuning
@@ -477,15 +443,6 @@ MISFITS = {
         dict(order=ORDER),
         dict(order=(*NO_IDS, SENTENCES, torch.tensor([0, 2]), torch.tensor([0, 0]))),
     ),
-    "two_stream_mask": (two_stream_mask, dict(order=ORDER), dict(order=(*NO_IDS, SENTENCES, torch.tensor([1, 2])))),
-    "TwoStreams": (
-        lambda ids, order: TwoStreams(CONFIG)(ids, order),
-        dict(ids=SENTENCES, order=torch.arange(5)),
-        dict(
-            ids=(*NO_IDS[:-1], SENTENCES[0], SENTENCES + 40),
-            order=(*NO_IDS[1:-2], SENTENCES, torch.arange(4), torch.zeros(5, dtype=torch.long)),
-        ),
-    ),
     "Classifier": (
         Classifier,
         dict(encoder=EncoderOnly(CONFIG), n_classes=2),
@@ -576,8 +533,6 @@ MUTATIONS = {
     "one sentinel for all spans": ("sentinel = first_sentinel + i", "sentinel = first_sentinel", "test_source_and_target_together_are_the_sentence"),
     "the order is taken for the turns": ("turn = order.argsort()", "turn = order", "test_order_mask_equals_a_slow_loop"),
     "nobody sees themselves": ("return turn <= turn[:, None]", "return turn < turn[:, None]", "test_the_order_of_reading_gives_the_causal_mask"),
-    "a question sees its answer": ("torch.cat([words & ~itself, itself], 1)", "torch.cat([words, itself], 1)", "test_a_question_hears_nothing_of_its_own_word_nor_of_later_ones"),
-    "padding is seen in two streams": ("mask = mask & (padding | ", "mask = mask | (padding & ", "test_padding_is_invisible_in_two_streams"),
     "layers are copies": ("[model.layers[0]] * len(model.layers)", "list(model.layers)", "test_shared_layers_are_one_layer_and_read_as_it_many_times"),
     "a softmax over all experts": ("best.softmax(dim=-1)", "logits.softmax(dim=-1).gather(-1, chosen)", "test_gates_are_a_softmax_over_the_k_best"),
     "experts without gates": ("gate[sent].unsqueeze(-1) * expert", "expert", "test_a_mixture_equals_a_loop_over_tokens"),

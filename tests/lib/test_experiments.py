@@ -130,18 +130,16 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "decoding_mask_predict": {"SEEDS": [0], "STEPS": 1, "PASSES": [1, 2], "PAIRS": {"train": 200, "test": 5}},
     "descendants_experts": {"SEEDS": [0], "STEPS": 1},
-    "descendants_in_context": {"SEEDS": [0], "STEPS": 1, "JUDGED": 8, "LOOKED_AT": 8, "SHOWN": [0, 12]},
-    "descendants_objectives": {"SEEDS": [0], "STEPS": 1, "JUDGED": 2},
-    "descendants_since": {"SEEDS": [0], "STEPS": 1},
-    "descendants_transfer": {
+    "descendants_fine_tuning": {
         "SEEDS": [0],
         "LABELS": [2],
-        "LANGUAGES": ["de", "fi"],
         "STEPS": 1,
         "FINE_STEPS": 1,
         "RATES": From(lambda rates: {arm: some[:1] for arm, some in rates.items()}),
-        "SIZES": From(lambda sizes: {**sizes, "n_layers": 1, "d_model": 16}),
     },
+    "descendants_in_context": {"SEEDS": [0], "STEPS": 1, "JUDGED": 8, "LOOKED_AT": 8, "SHOWN": [0, 12]},
+    "descendants_objectives": {"SEEDS": [0], "STEPS": 1, "JUDGED": 2},
+    "descendants_since": {"SEEDS": [0], "STEPS": 1},
     "descendants_vision": {
         "SEEDS": [0],
         "STEPS": 1,

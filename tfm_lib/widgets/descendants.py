@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import traitlets
 
-from tfm_lib.descendants import two_stream_mask
+from tfm_lib.descendants import order_mask
 from tfm_lib.masking import causal_mask
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words, one_of, within
@@ -124,12 +124,14 @@ def family(words: list[str], model: str, epoch: int, signs: dict[str, str] = WOR
     if model == "gpt2":
         return Reading([signs["bos"], *words], [signs["bos"], *words], [*words, signs["eos"]], causal_mask(n + 1))
     if model == "xlnet":
-        asks = two_stream_mask(torch.tensor(order))[n:]  # rows of the query stream; columns: words, then queries
+        before = order_mask(torch.tensor(order)) & ~torch.eye(
+            n, dtype=torch.bool
+        )  # a question doesn't see its own word
         return Reading(
             [signs["asks"]] * n,
             [*words, signs["asks"]],
             words,
-            torch.cat([asks[:, :n], asks[:, n:].any(1, keepdim=True)], 1),
+            torch.cat([before, torch.ones(n, 1, dtype=torch.bool)], 1),
         )
     if model == "t5":
         lost = min(_share(n, 0.25, 3), max(1, n - 1))

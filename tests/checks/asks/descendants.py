@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from tfm_lib.descendants import RMSNorm, SwiGLU, order_mask, two_stream_mask
+from tfm_lib.descendants import RMSNorm, SwiGLU
 from tfm_lib.drawing import recorded
 from tfm_lib.layers import LayerNorm
 from tfm_lib.transformer import DecoderOnly, TransformerConfig
@@ -27,12 +27,6 @@ def _fours() -> list[float]:
     return [each[1].item() for each in normed]
 
 
-def _masks() -> list:
-    order = torch.tensor([2, 0, 4, 1, 3])
-    words, both = order_mask(order), two_stream_mask(order)
-    return [both.shape, words.shape, both[:5].shape, torch.stack([words, words]).shape]
-
-
 def _given() -> dict:
     return {"F": F}
 
@@ -51,7 +45,7 @@ def _six_heads_off() -> None:
     assert min(smallest) > max(largest) and 0.9 < apart / spread < 1.1
 
 
-VALUES = {"four-of-five": _fours, "two-streams-shape": _masks}
+VALUES = {"four-of-five": _fours}
 TRIALS = {"both-bent": _gated}
 GIVEN = {"both-bent": _given}
 CLAIMS = {"six-heads-off": _six_heads_off, "two-examples": _other_answers_by_the_same_weights}
