@@ -166,24 +166,24 @@ def main() -> None:
         "faulty; the rate is the best on the validation part, summed over the seeds. trained: parameters that are trained. "
         "pre-training: mean of the last 200 losses."
     )
-    with record(NAME, what) as found:
-        found["settings"] = {
+    with record(NAME, what) as result:
+        result["settings"] = {
             **SIZES, "labels": LABELS, "rank": RANK, "share": SHARE,
             "sentences": {part: len(rows) for part, rows in text().rows.items()},
         }  # fmt: skip
         made = [pre_training(seed)[0] for seed in SEEDS]
         for seed, one in zip(SEEDS, made):
-            found.ran("pre-training", seed, STEPS, None, one["cpu_seconds"], "pre-training")
-        found["pre-training"] = [{"seed": seed, **kept(one)} for seed, one in zip(SEEDS, made)]
-        found.rows("pre-training", "pre-training")
-        found["runs"] = {}
+            result.ran("pre-training", seed, STEPS, None, one["cpu_seconds"], "pre-training")
+        result["pre-training"] = [{"seed": seed, **kept(one)} for seed, one in zip(SEEDS, made)]
+        result.rows("pre-training", "pre-training")
+        result["runs"] = {}
         for arm in ARMS:
             cells = {str(count): piece(NAME, f"numbers, {arm}, {count}", partial(cell, arm, count)) for count in LABELS}
-            found["runs"][arm] = {count: kept(one) for count, one in cells.items()}
+            result["runs"][arm] = {count: kept(one) for count, one in cells.items()}
             spent = sum(one["cpu_seconds"] for one in cells.values()) / len(SEEDS)
             for seed in SEEDS:
-                found.ran(arm, seed, FINE_STEPS, None, spent)
-            found.rows(arm, *(f"runs/{arm}/{count}/test" for count in cells))
+                result.ran(arm, seed, FINE_STEPS, None, spent)
+            result.rows(arm, *(f"runs/{arm}/{count}/test" for count in cells))
 
 
 def kept(one: dict[str, Any]) -> dict[str, Any]:

@@ -286,7 +286,7 @@ def test_a_glued_value_is_shown_as_the_page_shows_it(book: Path, value: object, 
 FORMULA = re.compile(r"\$\$.*?\$\$|(?<![\\$])\$[^$]+\$", re.DOTALL)
 #: What only the page or only the notebook says.
 OF_THE_PAGE = (
-    ".cell, .math, .tfm-film-link, .tfm-kicker, .tfm-file, .tfm-outcome > strong:first-child, .tfm-wheel, .headerlink, svg, script, button, "
+    ".cell, .math, .tfm-film-link, .tfm-to-notebook, .tfm-kicker, .tfm-file, .tfm-outcome > strong:first-child, .tfm-wheel, .headerlink, svg, script, button, "
     ":has(+ .tfm-whole), .tfm-whole > summary"  # an excerpt, whose whole stands in the notebook
 )
 OF_THE_NOTEBOOK = (

@@ -210,7 +210,7 @@ def test_a_roster_gives_every_student_numbers_of_their_own(tmp_path, monkeypatch
         }
         back, ahead = (int(word) for word in asked.split() if word.isdigit())
         assert f"def a_band(n, back={back}, ahead={ahead})" in tests
-    assert len(set(texts.values())) > 2
+    assert len(set(texts.values())) > 1
     assert not (tmp_path / "out" / "student" / "masking.ipynb").exists()
 
 
