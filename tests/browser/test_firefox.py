@@ -87,7 +87,7 @@ def test_what_a_page_asks_and_prints_is_heard(program: Firefox, built_book: Path
     assert any("told" in line for line in program.said) and any("thrown" in line for line in program.said)
 
 
-@pytest.mark.parametrize("page", ["chapters/intro", "chapters/decoding"])
+@pytest.mark.parametrize("page", ["chapters/intro"])
 def test_a_sentence_is_typed_broken_and_followed(
     browser: Firefox, built_book: Path, library: Translator, page: str
 ) -> None:
