@@ -238,20 +238,11 @@ class Cards(SphinxPostTransform):
 
 def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
     at = section.index(exercise)
-    card, row = nodes.container("", classes=["tfm-exercise"]), nodes.container("", classes=["tfm-row"])
-    rest = section.children[at + 1 :]
-    for node in [
-        exercise,
-        *takewhile(lambda node: isinstance(node, folded) or "cell" in node.get("classes", ()), rest),
-    ]:
-        section.remove(node)
-        if isinstance(node, folded):
-            row += node
-        else:
-            card += node
-    if row.children:
-        card += row
-    section.insert(at, card)
+    behind = takewhile(lambda node: isinstance(node, folded) or "cell" in node.get("classes", ()), section[at + 1 :])
+    parts = [exercise, *behind]
+    section[at : at + len(parts)] = [nodes.container("", classes=["tfm-exercise"])]
+    row = nodes.container("", *(part for part in parts if isinstance(part, folded)), classes=["tfm-row"])
+    section[at] += [*(part for part in parts if not isinstance(part, folded)), row]
 
 
 def _title_of(section: nodes.section, cells: list[HideCodeCellNode]) -> str:
