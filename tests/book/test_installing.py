@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import venv
@@ -169,10 +170,13 @@ def copy_at(place: Path) -> Path:
 
 def a_python(place: Path, version: str) -> str:
     """A script that answers what `make` asks of a Python of this version."""
-    place.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.version, sys.version_info = '{version} (x)', "
+    program = place.with_name(f"{place.name}.py")
+    program.write_text(
+        f"import sys\nsys.version, sys.version_info = '{version} (x)', "
         f"tuple(map(int, '{version}'.split('.')))\nexec(sys.argv[2])\n"
     )
+    # of a shell, because a script's first line can't name an interpreter whose path has a space
+    place.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(program))} "$@"\n')
     place.chmod(0o755)
     return str(place)
 
