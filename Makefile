@@ -36,7 +36,7 @@ test: ready  ## set up and run the tests, in about 12 minutes (options: TESTS="t
 	@$(RUN) $(PY) -m pytest $(or $(TESTS),$(AT_ONCE))
 
 rest: ready  ## run the tests that make test leaves out, in about 25 minutes
-	@$(RUN) $(PY) -m pytest $(AT_ONCE) -m "long and not hub and not release"
+	@$(RUN) $(PY) -m pytest $(AT_ONCE) -m "long and not release"
 
 test-all: test rest  ## run every test: make test, then make rest
 

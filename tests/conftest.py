@@ -36,9 +36,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "long: left to `make test-all`; a shorter test finds the same faults, or it takes minutes"
     )
     config.addinivalue_line("markers", "release: proves rather than guards; run by `make release`")
-    config.addinivalue_line(
-        "markers", "hub: needs root, the extra hub, and configurable-http-proxy; not run unless asked for"
-    )
 
 
 # What one worker does in a go. Tests of these files, of a widget's stage and of a module's mutants share a costly

@@ -174,7 +174,7 @@ def main(since: str = "") -> int:
         "-p",
         "tests.plugins.quick",
         "-m",
-        "not hub and not release",
+        "not release",
         "--numprocesses=auto",
         "--maxprocesses=4",
         "--dist=load",

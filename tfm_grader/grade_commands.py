@@ -60,10 +60,6 @@ def grade(
             "--visible", help="Only tell students what the checks in their notebooks say; no points, no hidden test."
         ),
     ] = False,
-    sandbox: Annotated[
-        str,
-        typer.Option(help="bubblewrap, or container: in a container of one submission, which a user of its own runs."),
-    ] = "bubblewrap",
     jobs: Annotated[
         int,
         typer.Option(min=0, help="How many submissions are judged at a time (0: as many as there are processors)."),
@@ -93,18 +89,10 @@ def grade(
 
     if engine not in ("local", "dask") or (engine == "dask") != bool(scheduler):
         raise Refusal("Give --engine dask together with --scheduler tcp://host:8786, or neither.")
-    if sandbox not in ("bubblewrap", "container"):
-        raise Refusal(f"There is no sandbox {sandbox!r}. There are bubblewrap and container.")
-    in_container = sandbox == "container"
-    if in_container and not visible:
-        raise Refusal(
-            "In a container, exercises of one submission are not separated well enough to give points, except on "
-            "Gradescope (tfm gradescope). Grade where bubblewrap works, or give --visible."
-        )
     if visible:
         if only or again or write or force or scheduler:
             raise Refusal("--visible judges nothing. Leave out --only, --again, --write, --force and --engine.")
-        _show_visible(submissions, bundle, to, jobs, in_container)
+        _show_visible(submissions, bundle, to, jobs)
         return
     to = to or submissions.resolve().parent / "results"
     if not submissions.is_dir():
@@ -130,7 +118,7 @@ def grade(
             say(f"The numbers of {anew.write_regraded(to, loaded, found, log)} students were written: {to}")
 
 
-def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, in_container: bool) -> None:
+def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int) -> None:
     """Run the visible checks on one notebook, or on a folder of submissions, and tell the students what they say."""
     from tfm_grader import visible_checks
     from tfm_grader.assignment import bundle as bundles
@@ -140,7 +128,6 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
     from tfm_grader.output_folder import replace_files
     from tfm_grader.records import Begin
     from tfm_grader.sandbox.bubblewrap import require_outside
-    from tfm_grader.sandbox.container import require_container
 
     loaded = bundles.read_bundle(bundle, visible=True)
     single = submissions.is_file()
@@ -155,16 +142,9 @@ def _show_visible(submissions: Path, bundle: Path, to: Path | None, jobs: int, i
         _require_beside(to, submissions)
     if to is not None and to.exists() and not to.is_dir():
         raise Refusal(f"{to} is a file. Name a folder for the pages: --to")
-    if in_container:
-        require_container(loaded.limits.memory)
-        if (students := len({each.student for each in found})) > 1:
-            raise Refusal(
-                f"In a container, one submission is judged at a time, because nothing separates two. Here are {students}."
-            )
-    else:
-        require_outside([submissions, bundle])
+    require_outside([submissions, bundle])
     private = [str(path.resolve()) for path in ([bundle] if single else [bundle, submissions])]
-    begin = Begin(loaded.manifest, loaded.tests, private, visible=True, in_container=in_container)
+    begin = Begin(loaded.manifest, loaded.tests, private, visible=True)
     waiting = [each for each in found if each.data is not None]
     told = [*visible_checks.not_accepted(people)]
     for one in told:

@@ -1,4 +1,4 @@
-"""What students are told before the due date: visible checks alone, on one machine or in a container, and Gradescope."""
+"""What students are told before the due date: visible checks alone, and Gradescope."""
 
 import io
 import json
@@ -215,8 +215,6 @@ def test_what_does_not_fit_together_is_refused(course, tmp_path):
     bundle = course / "bundle"
     assert "no notebook and no folder" in refused("grade", tmp_path / "x", "--visible", "--bundle", bundle)
     assert "--visible judges nothing" in refused("grade", tmp_path, "--visible", "--force", "--bundle", bundle)
-    assert "no sandbox 'none'" in refused("grade", tmp_path, "--sandbox", "none", "--bundle", bundle)
-    assert "give --visible" in refused("grade", tmp_path, "--sandbox", "container", "--bundle", bundle)
     (tmp_path / "odd.ipynb").write_bytes(b"%PDF")
     assert "cannot be read as a notebook" in refused("grade", tmp_path / "odd.ipynb", "--visible", "--bundle", bundle)
 
@@ -246,17 +244,6 @@ def test_a_container_has_room_for_what_the_manifest_allows(tmp_path, monkeypatch
     else:
         with pytest.raises(NoSandbox, match="768 MB of memory.*1,024 MB more"):
             container.require_container(1024)
-
-
-def test_in_a_container_one_student_at_a_time(course, tmp_path, monkeypatch):
-    monkeypatch.setenv("TFM_CONTAINER", "1")
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    for name in ("anna", "ben"):
-        (tmp_path / "submissions" / name).mkdir(parents=True)
-    said = refused(
-        "grade", tmp_path / "submissions", "--visible", "--sandbox", "container", "--bundle", course / "bundle"
-    )
-    assert "one submission is judged at a time" in said
 
 
 def test_what_to_set_on_gradescope_is_said(course, tmp_path):

@@ -22,6 +22,7 @@ from tfm_lib import _extras
 from tfm_lib._refusal import Refusal
 
 RETRIES = 5  # of a job whose worker was lost
+SECURITY = "https://distributed.dask.org/en/stable/tls.html"
 
 _judges: dict[tuple[str, int], JudgeProcess] = {}
 _lock = threading.Lock()
@@ -62,15 +63,13 @@ class Cluster:
         if not address.startswith("tls://") and not _on_this_machine(address):
             raise NoCluster(
                 f"To {address} the hidden tests would go in the clear, and whoever answers there could run programs here. "
-                "Make a key, `python -m tfm_grader.judging.cluster_keys FOLDER`, use it on every machine, and name the "
-                "scheduler by tls:// in place of tcp://."
+                f"Give Dask a certificate ({SECURITY}), and name the scheduler by tls:// in place of tcp://."
             )
         try:
             self.client = Client(address, timeout=20, set_as_default=False)
         except TypeError:
             raise NoCluster(
-                f"{address} asks for a key, and there is none here: export DASK_CONFIG=FOLDER, the folder that "
-                "`python -m tfm_grader.judging.cluster_keys FOLDER` made."
+                f"{address} asks for a certificate, and Dask's settings name none here ({SECURITY})."
             ) from None
         except (OSError, ValueError) as error:
             raise NoCluster(

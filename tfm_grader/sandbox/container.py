@@ -40,9 +40,9 @@ def require_container(memory: int) -> None:
         raise NoSandbox("Submissions are run on Linux, on x86_64 or aarch64. Use a container of that kind.")
     if not (any(map(os.path.exists, MARKS)) or any(map(os.environ.get, NAMES))):
         raise NoSandbox(
-            "This does not look like a container, and --sandbox container leaves to the container what bubblewrap does "
-            "elsewhere. On a machine of your own, leave that option out. In a container that shows no sign of being "
-            "one: set the environment variable TFM_CONTAINER to 1."
+            "This does not look like a container, and the grader of Gradescope's archive leaves to the container what "
+            "bubblewrap does elsewhere. In a container that shows no sign of being one: set the environment variable "
+            "TFM_CONTAINER to 1."
         )
     if os.geteuid() != 0:
         raise NoSandbox("In a container, the grader must be root, so that the submission can be another user.")
