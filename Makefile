@@ -20,7 +20,7 @@ BUNDLES := tfm_lib/widgets/static/page/kit.js
 WHEEL := dist/.built
 # Two workers more than there are cores, four at most: each holds torch and a browser. How many, and which tests stay together: tests/conftest.py.
 AT_ONCE := --numprocesses=auto --maxprocesses=4
-LIBRARY := $(shell find tfm_lib tfm_book tfm_grader models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
+LIBRARY := $(shell find tfm_lib tfm_exercises tfm_book tfm_grader models experiments/results -type f -not -path '*/__pycache__/*' -not -path '*/static/*')
 FRONTEND := $(shell find frontend -type f -not -path '*/node_modules/*' -not -path '*/tests/*')
 
 help:  ## this list

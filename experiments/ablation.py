@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from tfm_lib.mine.trial import PARTS, trial
+from tfm_exercises.mine.trial import PARTS, trial
 
 PROJECT = Path(__file__).parents[1] / "tests" / "grader" / "assignments" / "ablation" / "evaluation.md"
 SEEDS, UPDATES = range(5), 300

@@ -21,12 +21,12 @@ from typing import Any
 import torch
 
 from experiments.record import Made, piece, record, short
+from tfm_exercises.mine.catalogue import PARTS
+from tfm_exercises.mine.keeping import compiled
+from tfm_exercises.mine.numbers import Numbers
+from tfm_exercises.mine.plugging import plugged_in
 from tfm_grader.assignment.exercise_source import setup_of, written_in
 from tfm_lib import training
-from tfm_lib.mine.catalogue import PARTS
-from tfm_lib.mine.keeping import compiled
-from tfm_lib.mine.numbers import Numbers
-from tfm_lib.mine.plugging import plugged_in
 from tfm_lib.transformer import Transformer, TransformerConfig
 
 NAME = "mine"

@@ -44,7 +44,7 @@ BESIDE = {
 }
 HUB = "tfm_lib/cli.py"  # brings everything together, so that what imports it has to do with one thing in a hundred
 OF_A_STEM = re.compile(
-    r"(?:tfm_lib|tfm_lib/checks|tfm_lib/widgets|chapters|tests/checks/banks|tests/widgets/samples)/(?P<a>\w+)\.(?:py|md)"
+    r"(?:tfm_lib|tfm_exercises/checks|tfm_lib/widgets|chapters|tests/checks/banks|tests/widgets/samples)/(?P<a>\w+)\.(?:py|md)"
     r"|frontend/src/(?P<b>\w+)/\w+\.js|frontend/tests/(?P<c>\w+)\.test\.mjs"
     r"|tests/(?:lib|widgets)/(?:test|golden)_(?P<d>\w+)\.py"
 )
@@ -131,7 +131,7 @@ def _importers() -> tuple[set[str], dict[str, set[str]]]:
     """The files of library and tests, and of each the files that import it; read once, since it takes seconds."""
     files = {
         path.relative_to(ROOT).as_posix()
-        for top in ("tfm_lib", "tfm_book", "tfm_grader", "tests")
+        for top in ("tfm_lib", "tfm_exercises", "tfm_book", "tfm_grader", "tests")
         for path in (ROOT / top).rglob("*.py")
     }
     modules = {name: file for file in files for name in _names(file)}

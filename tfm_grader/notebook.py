@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfm_exercises.carried import carried_in
 from tfm_grader.written_answers import Answer, Handed, found, is_python
-from tfm_lib.checks.carried import carried_in
 
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20

@@ -12,7 +12,7 @@ import tfm_lib
 
 PACKAGE = Path(tfm_lib.__file__).parent
 HOME = PACKAGE.parent
-PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")  # the packages in HOME
+PACKAGES = ("tfm_lib", "tfm_exercises", "tfm_book", "tfm_grader")  # the packages in HOME
 JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # the modules they import are included
 
 
@@ -20,10 +20,9 @@ JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # the mod
 def grader(modules: tuple[str, ...] = ()) -> str:
     """Describe the grader version; it changes with any change in the code that verdicts depend on.
 
-    `modules` of the library are included: a chapter's own judge, what its students may import, and its hidden tests.
+    `modules` are included: a chapter's own judge, what its students may import, and its hidden tests.
     """
-    judges = (*JUDGES, *(f"tfm_lib.{name}" for name in modules))
-    files = sorted({*_imported(judges), *(HOME / "tfm_grader" / "sandbox" / "inside").glob("*.py")})
+    files = sorted({*_imported((*JUDGES, *modules)), *(HOME / "tfm_grader" / "sandbox" / "inside").glob("*.py")})
     code = hashlib.sha256()
     for path in files:
         text = path.read_bytes()
@@ -57,8 +56,8 @@ def _imports(source: str) -> list[str]:
 
 
 def library_modules(tests: str) -> tuple[str, ...]:
-    """The modules of the library that hidden tests import, as `grader` takes them."""
-    return tuple(sorted(name.removeprefix("tfm_lib.") for name in _imports(tests) if name.startswith("tfm_lib.")))
+    """The modules of the library and of the exercises that hidden tests import."""
+    return tuple(sorted(name for name in _imports(tests) if name.startswith(("tfm_lib.", "tfm_exercises."))))
 
 
 def _version(package: str) -> str:

@@ -19,7 +19,7 @@ MEASURED = (
 @cache
 def _ids() -> tuple[str, ...]:
     """The ids of the exercises that have a check, as their modules name them."""
-    modules = sorted((Path(__file__).parent / "checks").glob("*.py"))
+    modules = sorted((Path(__file__).parents[1] / "tfm_exercises" / "checks").glob("*.py"))
     found = (
         re.findall(r'^@exercise\(\s*"([a-z_]+\.[a-z-]+)"', file.read_text(encoding="utf-8"), re.MULTILINE)
         for file in modules

@@ -25,7 +25,7 @@ COMMANDS = (  # found by their names: the library imports neither the book nor t
     "tfm_book.commands",
     "tfm_lib.engine.commands",
     "tfm_lib.families.commands",
-    "tfm_lib.mine.commands",
+    "tfm_exercises.mine.commands",
     "tfm_grader.commands",
 )
 

@@ -17,9 +17,19 @@ import tfm_lib
 from book.distributions import EXTRAS, brought, foreign
 
 PACKAGE = ROOT / "tfm_lib"
-PACKAGES = ("tfm_lib", "tfm_book", "tfm_grader")
-BESIDE_THE_CORE = ("corpora", "engine", "checks", "widgets", "drawing", "families", "mine", "cli")
-FOREIGN_TO_THE_CORE = ("tfm_book", "tfm_grader", "IPython", "ipywidgets", "anywidget", "matplotlib", "typer", "rich")
+PACKAGES = ("tfm_lib", "tfm_exercises", "tfm_book", "tfm_grader")
+BESIDE_THE_CORE = ("corpora", "engine", "widgets", "drawing", "families", "cli")
+FOREIGN_TO_THE_CORE = (
+    "tfm_exercises",
+    "tfm_book",
+    "tfm_grader",
+    "IPython",
+    "ipywidgets",
+    "anywidget",
+    "matplotlib",
+    "typer",
+    "rich",
+)
 
 
 def reading_order() -> list[str]:
@@ -53,10 +63,9 @@ def test_core_module_has_a_chapter_and_a_test_of_its_name(module):
         assert path.exists(), f"tfm_lib/{module}.py has no {path.relative_to(ROOT)}: one idea, one name."
 
 
-@pytest.mark.parametrize("folder", ["tfm_lib/checks", "tests/checks/banks"])
+@pytest.mark.parametrize("folder", ["tfm_exercises/checks", "tests/checks/banks"])
 def test_judges_and_banks_bear_the_name_of_a_chapter(folder):
-    shared = {"__init__", "carried", "cells", "errors", "judge", "machines", "random_inputs", "relations", "watching"}
-    stems = {path.stem for path in (ROOT / folder).glob("*.py")} - shared
+    stems = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
     strange = stems - set(reading_order())
     assert not strange, f"In {folder} there are files of {strange}, and no chapters of these names in _toc.yml."
 
@@ -176,7 +185,7 @@ def test_importing_the_package_brings_in_nothing_heavy():
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the three packages by its dotted name."""
+    """Every module of the four packages by its dotted name."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
@@ -211,17 +220,18 @@ def test_no_name_is_defined_twice_in_the_grader():
     assert {name for name, count in times.items() if count > 1 and not name.startswith("_")} == set()
 
 
-# the three packages
+# the four packages
 
 #: place → the places of ours that it may import from, anywhere in its text, and the extras with each of which it has
 #: all that it imports. Private modules of the library are open to all.
 CORE_AND_BESIDE = tuple(f"tfm_lib.{name}" for name in [*CORE, *BESIDE_THE_CORE])
 PLACES = {
     "tfm_lib": (CORE_AND_BESIDE, ()),
+    "tfm_exercises": ((*CORE_AND_BESIDE, "tfm_exercises"), ()),
     "tfm_lib/drawing": (("tfm_lib.drawing",), (("notebook",),)),
     "tfm_book/notebooks": (
         # the chapters that write parts, after whose summary the machine is drawn
-        ("tfm_lib.drawing", "tfm_lib.mine.chapters", "tfm_book.notebooks"),
+        ("tfm_lib.drawing", "tfm_exercises.mine.chapters", "tfm_book.notebooks"),
         (("lab",), ("classroom",)),
     ),
     "tfm_book/site": (
@@ -229,8 +239,8 @@ PLACES = {
         ("tfm_lib.drawing", "tfm_lib.engine.shipped", "tfm_lib.widgets._film", "tfm_book.notebooks", "tfm_book.site"),
         (("book",),),
     ),
-    "tfm_book": (("tfm_lib.", "tfm_book"), ()),
-    "tfm_grader": (("tfm_lib.checks", "tfm_lib.drawing", "tfm_book.notebooks", "tfm_grader"), ()),
+    "tfm_book": (("tfm_lib.", "tfm_exercises.mine.chapters", "tfm_book"), ()),
+    "tfm_grader": (("tfm_exercises", "tfm_lib.drawing", "tfm_book.notebooks", "tfm_grader"), ()),
 }
 
 
@@ -248,10 +258,10 @@ def test_a_package_imports_only_from_where_it_may(place):
     assert not strange, f"{place} imports {strange}."
 
 
-def test_the_grader_takes_checks_from_the_library_and_notebooks_from_the_book():
+def test_the_grader_takes_checks_from_the_exercises_and_notebooks_from_the_book():
     """A law that nothing tests would be green: each of its arrows is there."""
     found = imports_of(ROOT / "tfm_grader")
-    assert {"tfm_lib.checks.judge", "tfm_lib.drawing.display", "tfm_book.notebooks.export"} <= found
+    assert {"tfm_exercises.judge", "tfm_lib.drawing.display", "tfm_book.notebooks.export"} <= found
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if PLACES[place][1]])

@@ -37,17 +37,16 @@ def names(extra: str | None = None) -> set[str]:
 
 # the rooms and what they import
 
-OURS = {"tfm_lib", "tfm_book", "tfm_grader"}
+OURS = {"tfm_lib", "tfm_exercises", "tfm_book", "tfm_grader"}
 #: place → the extras whose declarations its imports may come from, beside the library's own
 ROOMS = {
     **{f"tfm_lib/{stem}.py": ("notebook", "train") for stem in CORE},
     "tfm_lib/cli.py": ("command",),
-    "tfm_lib/checks": ("notebook",),
     "tfm_lib/corpora": ("notebook", "wmt14"),
     "tfm_lib/drawing": ("notebook",),
     "tfm_lib/engine": ("train",),
     "tfm_lib/families": ("load",),
-    "tfm_lib/mine": ("command",),
+    "tfm_exercises": ("notebook", "command"),
     "tfm_lib/widgets": ("notebook",),
     "tfm_book": ("book", "paper"),
     "tfm_grader": ("classroom", "dask", "hub"),

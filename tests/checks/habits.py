@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from tfm_lib.checks import check"""
+from tfm_exercises import check"""
 STUB = 'def triangle(n):\n    """A boolean (n, n) tensor, True where query i may attend to key j."""\n    ...'
 BODY = "    i = torch.arange(n)\n    return i <= i[:, None]"
 RIGHT = f"def triangle(n):\n{BODY}"
@@ -43,7 +43,7 @@ HABITS: dict[str, list[str]] = {
     "the verdict kept and printed": [RIGHT, f"verdict = {CHECK}\nprint(verdict)"],
     "asserted": [RIGHT, f'assert {CHECK}\nprint("✓")'],
     "under an if": [RIGHT, f'if {CHECK}:\n    print("✓")'],
-    "in a cell of its own imports": [f"import torch\nfrom tfm_lib.checks import check\n\n{RIGHT}\n\n{CHECK}"],
+    "in a cell of its own imports": [f"import torch\nfrom tfm_exercises import check\n\n{RIGHT}\n\n{CHECK}"],
     "the check with names": [RIGHT, 'id = "masking.triangle"\nanswer = triangle\ncheck(id, answer)'],
     "lines that end as on Windows": [RIGHT.replace("\n", "\r\n"), CHECK],
     "tabs": [RIGHT.replace("    ", "\t"), CHECK],

@@ -19,8 +19,8 @@ from tiers import params
 from torch import Tensor
 
 from tfm_book.notebooks.myst import Block, blocks
-from tfm_lib.checks import Verdict, check
-from tfm_lib.checks.judge import _exercises, find, judge_student
+from tfm_exercises import Verdict, check
+from tfm_exercises.judge import _exercises, find, judge_student
 
 pytestmark = pytest.mark.usefixtures("as_readers_run_it")
 
@@ -93,8 +93,7 @@ STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
 BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "checks" / "banks").glob("*.py"))}
-NO_JUDGES = {"__init__", "carried", "cells", "errors", "judge", "machines", "random_inputs", "relations", "watching"}
-JUDGES = {path.stem for path in (ROOT / "tfm_lib" / "checks").glob("*.py")} - NO_JUDGES
+JUDGES = {path.stem for path in (ROOT / "tfm_exercises" / "checks").glob("*.py")} - {"__init__"}
 every_exercise = pytest.mark.parametrize("id", EXERCISES)
 #: What `make test` asks of the exercises of two chapters, the long tier of all, and `make quick` of a changed chapter.
 some_exercises = pytest.mark.parametrize("id", params(EXERCISES, [id for id in EXERCISES if id.split(".")[0] in KEPT]))
@@ -151,7 +150,7 @@ def test_exercises_of_a_chapter_are_those_that_have_judges(stem):
     for posed in POSED[stem]:
         find(posed.id)
     judged, posed = {id for id in _exercises if id.startswith(f"{stem}.")}, {posed.id for posed in POSED[stem]}
-    assert judged == posed, f"tfm_lib/checks/{stem}.py and chapters/{stem}.md part over {judged ^ posed}."
+    assert judged == posed, f"tfm_exercises/checks/{stem}.py and chapters/{stem}.md part over {judged ^ posed}."
 
 
 @pytest.mark.parametrize("stem", sorted(BANKS.keys() | JUDGES))

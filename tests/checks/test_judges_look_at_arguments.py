@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from checks.test_exercises import namespace_of, some_exercises
-from tfm_lib.checks import Verdict, check
-from tfm_lib.checks.judge import find
+from tfm_exercises import Verdict, check
+from tfm_exercises.judge import find
 
 pytestmark = pytest.mark.usefixtures("as_readers_run_it")
 

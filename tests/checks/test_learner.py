@@ -10,9 +10,9 @@ import pytest
 from project import CHAPTERS as FOLDER
 from project import ROOT
 
+from tfm_exercises.mine.catalogue import PARTS
+from tfm_exercises.mine.chapters import CHAPTERS
 from tfm_grader.assignment.exercise_source import setup_of, written_in
-from tfm_lib.mine.catalogue import PARTS
-from tfm_lib.mine.chapters import CHAPTERS
 
 KERNEL = """
 import json, sys
@@ -24,7 +24,7 @@ for cell in json.load(sys.stdin):
     done.raise_error()
 """
 END = """
-from tfm_lib import mine
+from tfm_exercises import mine
 compared, greedy = mine.translate("I saw a black cat."), mine.translate("I saw a black cat.", beam=1)
 broken = mine.translate("I saw a black cat.", instead={"layer_norm": lambda X, gain, bias, eps: X * gain + bias})
 print(json.dumps([compared.library, compared.yours, bool(compared and greedy), {name: count + greedy.calls[name] for name, count in compared.calls.items()}, repr(mine.machine(None)), str(broken)]))
@@ -54,7 +54,7 @@ def test_a_learner_of_the_whole_thread_ends_with_a_translator_of_their_own(tmp_p
         parts = [each for each in exercises if any(part.exercise == each.id for part in PARTS)]
         setup = setup_of(FOLDER / f"{chapter}.md", exercises)
         checks = [f'print(check("{each.id}", {", ".join(each.answers)}))' for each in parts]
-        cells = [setup, "from tfm_lib.checks import check", *(each.solution_code for each in parts), *checks]
+        cells = [setup, "from tfm_exercises import check", *(each.solution_code for each in parts), *checks]
         said = kernel(cells, tmp_path)
         written += sum(part.chapter == chapter for part in PARTS)
         assert f"{written} of {len(PARTS)} parts of your machine are yours" in said, said

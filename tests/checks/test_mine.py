@@ -17,19 +17,20 @@ from lib.test_cli import tfm
 from tiers import every, params
 from typer.testing import CliRunner
 
-from tfm_lib import cli, decoding, evaluation, layers, masking, mine, multihead, training, transformer
+from tfm_exercises import mine
+from tfm_exercises.judge import find
+from tfm_exercises.mine import store
+from tfm_exercises.mine.catalogue import PARTS, _each, access
+from tfm_exercises.mine.keeping import collected, compiled
+from tfm_exercises.mine.plugging import plugged_in
+from tfm_lib import cli, decoding, evaluation, layers, masking, multihead, training, transformer
 from tfm_lib._refusal import Refusal
-from tfm_lib.checks.judge import find
 from tfm_lib.engine.translator import Translator
-from tfm_lib.mine import store
-from tfm_lib.mine.catalogue import PARTS, _each
-from tfm_lib.mine.keeping import access, collected, compiled
-from tfm_lib.mine.plugging import plugged_in
 from tfm_lib.positional import sinusoidal_encoding
 
 ROOT = Path(__file__).parents[2]
 SETUP = (
-    "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom tfm_lib.checks import check"
+    "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom tfm_exercises import check"
 )
 TRIANGLE = "def triangle(n):\n    i = torch.arange(n)\n    return i[:, None] >= i\n"
 
@@ -92,7 +93,9 @@ def test_what_passes_is_kept_and_a_fresh_process_finds_it(shell, place):
     verdict = solve(shell, "masking.leak-test")
     assert repr(verdict).endswith('\n  Kept as mine.answer("masking.leak-test").')
     assert "Kept as mine.answer(&quot;masking.leak-test&quot;)." in verdict._repr_html_()
-    code = "from tfm_lib import mine; print(mine.causal_mask(2).tolist(), mine.answer('masking.leak-test').__name__)"
+    code = (
+        "from tfm_exercises import mine; print(mine.causal_mask(2).tolist(), mine.answer('masking.leak-test').__name__)"
+    )
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert found.stdout == "[[True, False], [True, True]] find_leaks\n", found.stderr
     assert sorted(json.loads((place / "mine.json").read_text())["answers"]) == ["masking.leak-test", "masking.triangle"]
@@ -152,7 +155,7 @@ def test_a_file_beside_the_notebook_is_not_imported(shell, tmp_path, monkeypatch
 def test_an_answer_cannot_rest_on_itself_but_on_another_part(shell):
     first = solve(shell, "masking.triangle", TRIANGLE)
     assert first.kept.startswith("Kept")
-    shell("from tfm_lib import mine")
+    shell("from tfm_exercises import mine")
     verdict = solve(shell, "masking.triangle", "def triangle(n):\n    return mine.causal_mask(n)")
     assert "by itself, without your notebook, it does not pass" in verdict.kept
     assert "arange" in mine.source("causal_mask")
@@ -161,7 +164,7 @@ def test_an_answer_cannot_rest_on_itself_but_on_another_part(shell):
     heads = "def multi_head(X, W_Q, W_K, W_V, W_O, n_heads):\n    parts = zip(*((X @ W).chunk(n_heads, 1) for W in (W_Q, W_K, W_V)))\n"
     text = f"{heads}    return torch.cat([look_up(*part)[0] for part in parts], 1) @ W_O"
     assert solve(shell, "multihead.from-matrices", text).kept.startswith("Kept")
-    assert "from tfm_lib.mine import attention as look_up\n" in mine.source("multi_head")
+    assert "from tfm_exercises.mine import attention as look_up\n" in mine.source("multi_head")
     X = torch.randn(3, 4)
     assert mine.multi_head(X, *torch.randn(4, 4, 4), 2).shape == (3, 4)
 
@@ -324,7 +327,7 @@ def test_nothing_is_kept_where_the_reader_or_the_book_says_so(shell, place, monk
 
 def test_without_a_notebook_nothing_is_kept(place):
     InteractiveShell.clear_instance()
-    from tfm_lib.checks import check
+    from tfm_exercises import check
 
     assert check("masking.triangle", lambda n: masking.causal_mask(n)).kept == "" and not place.exists()
 
@@ -393,7 +396,7 @@ def test_answers_lie_in_the_usual_place_of_the_system(tmp_path, monkeypatch, pla
 
 def test_two_processes_that_keep_at_once_lose_nothing(place):
     code = (
-        "import sys; from tfm_lib.mine import store\n"
+        "import sys; from tfm_exercises.mine import store\n"
         "for i in range(40): store.change(lambda s: s['answers'].update({f'{sys.argv[1]}.{i}': store.entry('x = 1', ['x'])}))"
     )
     both = [subprocess.Popen([sys.executable, "-c", code, name], cwd=ROOT, env={**os.environ}) for name in "ab"]
@@ -497,7 +500,7 @@ def test_all_is_restored_after_an_error_and_within_another_block(solved):
 
 def test_a_module_imported_inside_the_block_is_restored_too():
     code = (
-        "from tfm_lib import mine\n"
+        "from tfm_exercises import mine\n"
         "from tfm_lib.masking import causal_mask\n"
         "with mine.plugged_in(instead={'causal_mask': lambda n: 'mine'}):\n"
         "    import tfm_lib.families.parts as late\n"

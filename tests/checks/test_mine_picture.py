@@ -17,15 +17,15 @@ from project import CHAPTERS, ROOT
 
 from checks.test_mine import TRIANGLE, place, shell, solve  # noqa: F401 (fixtures)
 from tfm_book.notebooks.export import MACHINE, export_notebook
-from tfm_lib import mine
+from tfm_exercises import mine
+from tfm_exercises.judge import find
+from tfm_exercises.mine import store, translating
+from tfm_exercises.mine.catalogue import PARTS
+from tfm_exercises.mine.chapters import CHAPTERS as ORDER
+from tfm_exercises.mine.picture import Machine
 from tfm_lib._refusal import Refusal
-from tfm_lib.checks.judge import find
 from tfm_lib.drawing.display import colours
 from tfm_lib.engine.translator import Translator
-from tfm_lib.mine import store, translating
-from tfm_lib.mine.catalogue import PARTS
-from tfm_lib.mine.chapters import CHAPTERS as ORDER
-from tfm_lib.mine.picture import Machine
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [part.name for part in PARTS]
@@ -115,7 +115,7 @@ def test_it_translates_with_the_parts_as_they_are_now(shell):
     [("while True: pass", "not finished after 1 seconds"), ("raise ValueError('odd <n>')", "ValueError, odd <n>")],
 )
 def test_a_part_that_does_not_end_or_raises_is_told(place, monkeypatch, line, said):
-    monkeypatch.setattr("tfm_lib.mine.picture.PATIENCE", 1.0)
+    monkeypatch.setattr("tfm_exercises.mine.picture.PATIENCE", 1.0)
     entry = store.entry(f"def triangle(n):\n    {line}\n", ["triangle"])
     store.change(lambda stored: stored["answers"].update({"masking.triangle": entry}))
     assert said in repr(mine.machine())
@@ -234,7 +234,7 @@ def test_nothing_is_shown_where_nothing_is_kept(shell, monkeypatch, variable, va
 
 
 def test_the_verdict_stands_whatever_the_translator_does(shell, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tfm_lib.mine.translating", None)
+    monkeypatch.setitem(sys.modules, "tfm_exercises.mine.translating", None)
     verdict = solve(shell, "masking.triangle", wrong("masking.triangle", "transposed"))
     assert verdict.status == "refused" and verdict.kept == "" and verdict.message
 

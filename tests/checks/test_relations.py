@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from tfm_lib.checks.judge import Exercise, judged
-from tfm_lib.checks.relations import RELATED, Pair, relation, relation_of_counts, relation_of_parts, sizes
+from tfm_exercises.judge import Exercise, judged
+from tfm_exercises.relations import RELATED, Pair, relation, relation_of_counts, relation_of_parts, sizes
 
 SHAPES = [(3, 4), (5, 2), (4, 4)]
 

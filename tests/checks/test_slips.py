@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pytest
 
 from checks.test_exercises import bank, solved, some_exercises
-from tfm_lib.checks import check, judge
-from tfm_lib.checks.judge import Expect, Slip, Verdict, find, judge_student
-from tfm_lib.checks.watching import watched
+from tfm_exercises import check, judge
+from tfm_exercises.judge import Expect, Slip, Verdict, find, judge_student
+from tfm_exercises.watching import watched
 
 
 class Asked(NamedTuple):

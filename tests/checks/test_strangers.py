@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tfm_lib.checks.judge import find, judged
+from tfm_exercises.judge import find, judged
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("strangers.jsonl").read_text("utf-8").splitlines()]
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("as_readers_run_it")]

@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from tiers import params
 
-from tfm_lib.checks import check, judge, random_inputs, watching
-from tfm_lib.checks.judge import Exercise, Mistake, Verdict, find
+from tfm_exercises import check, judge, random_inputs, watching
+from tfm_exercises.judge import Exercise, Mistake, Verdict, find
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 WANT = 2 * X
@@ -714,7 +714,7 @@ def test_an_answer_with_the_name_of_the_forbidden_call_is_no_excuse(ask, monkeyp
 
 SPLITS = """
 import zlib
-from tfm_lib.checks import check
+from tfm_exercises import check
 by_hash = check("data.split", lambda source, target: hash(source) % 10 == 0)
 by_sum = check("data.split", lambda source, target: zlib.crc32(source.encode()) % 10 == 0)
 print(by_hash.mistake, by_sum.passed)

@@ -121,7 +121,7 @@ def test_what_another_grader_judged_is_noticed_and_not_judged_again_in_silence(c
 def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monkeypatch):
     import shutil
 
-    for name in ("tfm_lib", "tfm_book", "tfm_grader"):
+    for name in version.PACKAGES:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "static", "theme"))
     monkeypatch.setattr(version, "HOME", tmp_path)
 
@@ -130,19 +130,19 @@ def test_the_grader_is_another_one_as_soon_as_code_that_judges_is(tmp_path, monk
         return version.grader(modules)
 
     try:
-        hidden = version.library_modules("from tfm_lib.checks import masking\nimport tfm_lib.masking, math\n")
-        assert {"checks", "checks.masking", "masking"} == set(hidden)
+        hidden = version.library_modules("from tfm_exercises.checks import masking\nimport tfm_lib.masking, math\n")
+        assert {"tfm_exercises.checks", "tfm_exercises.checks.masking", "tfm_lib.masking"} == set(hidden)
         plain, masks = now(), now(*hidden)
         assert plain != masks and plain == now()
         for path, changes in {
             "tfm_grader/judging/submission.py": (True, True), "tfm_grader/sandbox/inside/values.py": (True, True),
-            "tfm_lib/checks/judge.py": (True, True), "tfm_lib/checks/masking.py": (False, True),
+            "tfm_exercises/judge.py": (True, True), "tfm_exercises/checks/masking.py": (False, True),
             "tfm_lib/masking.py": (False, True),
-            "tfm_grader/reports/student_feedback.py": (False, False), "tfm_lib/checks/layers.py": (False, False),
+            "tfm_grader/reports/student_feedback.py": (False, False), "tfm_exercises/checks/layers.py": (False, False),
         }.items():  # fmt: skip
             kept = (tmp_path / path).read_bytes()
             (tmp_path / path).write_bytes(kept + b"# another\n")
-            assert (now() != plain, now("checks.masking", "masking") != masks) == changes, path
+            assert (now() != plain, now("tfm_exercises.checks.masking", "tfm_lib.masking") != masks) == changes, path
             (tmp_path / path).write_bytes(kept)
     finally:
         monkeypatch.undo()

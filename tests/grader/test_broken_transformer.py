@@ -14,12 +14,12 @@ from tiers import params
 from torch import nn
 
 from grader.test_classroom import PRIVATE, tfm
+from tfm_exercises import check
+from tfm_exercises.judge import Exercise, Mistake, _exercises, exercise, judge_student
 from tfm_grader.assignment.bundle import hidden_tests, read_bundle
 from tfm_grader.assignment.exercise_source import BadSource, chosen, parameters, written_in
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job
-from tfm_lib.checks import check
-from tfm_lib.checks.judge import Exercise, Mistake, _exercises, exercise, judge_student
 
 SOURCE = PRIVATE / "training.md"
 ID = "training.broken"

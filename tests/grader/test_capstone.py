@@ -15,11 +15,11 @@ from project import ROOT
 from torch import Tensor
 
 from grader.test_classroom import PRIVATE, tfm
+from tfm_exercises.carried import Weights, output, read_weights
 from tfm_grader.assignment.bundle import read_bundle
 from tfm_grader.assignment.exercise_source import written_in
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, Job
-from tfm_lib.checks.carried import Weights, output, read_weights
 
 FUNCTION, TRAINED = "mine.parallel", "mine.trained"
 SOLUTION = next(each.solution_code for each in written_in(PRIVATE / "mine.md", {}) if each.id == FUNCTION)

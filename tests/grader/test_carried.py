@@ -30,13 +30,8 @@ from safetensors.torch import save
 from traitlets.config import Config
 
 from grader.test_classroom import PRIVATE, cells, refusal, tfm
-from tfm_grader.assignment.bundle import read_bundle, tasks
-from tfm_grader.judging.pool import JudgeProcess
-from tfm_grader.judging.submission import _mixed
-from tfm_grader.records import Begin, Job, Submission
-from tfm_grader.reports.own_code import Own
-from tfm_lib.checks import hand_in
-from tfm_lib.checks.carried import (
+from tfm_exercises import hand_in
+from tfm_exercises.carried import (
     MAX_BYTES,
     MIME,
     BadWeights,
@@ -46,8 +41,13 @@ from tfm_lib.checks.carried import (
     read_weights,
     unpacked,
 )
-from tfm_lib.checks.judge import _exercises
-from tfm_lib.checks.machines import LARGEST, spelt, transformer
+from tfm_exercises.judge import _exercises
+from tfm_exercises.machines import LARGEST, spelt, transformer
+from tfm_grader.assignment.bundle import read_bundle, tasks
+from tfm_grader.judging.pool import JudgeProcess
+from tfm_grader.judging.submission import _mixed
+from tfm_grader.records import Begin, Job, Submission
+from tfm_grader.reports.own_code import Own
 from tfm_lib.corpora.words import uniform, unseen, word
 from tfm_lib.transformer import Transformer, TransformerConfig
 

@@ -11,11 +11,11 @@ import pytest
 from project import ROOT
 from typer.testing import CliRunner
 
+from tfm_exercises.judge import _exercises
+from tfm_exercises.relations import RELATED
 from tfm_grader import commands
 from tfm_grader.assignment.bundle import read_bundle, tasks
 from tfm_grader.assignment.exercise_source import written_in
-from tfm_lib.checks.judge import _exercises
-from tfm_lib.checks.relations import RELATED
 from tfm_lib.cli import app
 
 PRIVATE = ROOT / "tests" / "grader" / "assignments"

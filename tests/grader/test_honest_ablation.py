@@ -11,10 +11,10 @@ import pytest
 from project import ROOT
 
 from grader.test_classroom import PRIVATE, tfm
+from tfm_exercises.judge import Exercise, judge_student
+from tfm_exercises.mine.trial import PARTS, trial
 from tfm_grader.assignment.bundle import hidden_tests
 from tfm_grader.assignment.exercise_source import parameters, written_in
-from tfm_lib.checks.judge import Exercise, judge_student
-from tfm_lib.mine.trial import PARTS, trial
 
 SOURCE = PRIVATE / "ablation" / "evaluation.md"
 TRIALS, RULES = "evaluation.trials", "evaluation.interval"

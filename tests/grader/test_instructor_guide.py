@@ -38,7 +38,7 @@ def test_every_command_of_the_guide_works(tmp_path):
 
 
 def test_what_the_guide_names_exists():
-    from tfm_lib.checks.judge import find
+    from tfm_exercises.judge import find
 
     for id in re.findall(r"`((?:attention|masking|layers)\.[a-z-]+)`", GUIDE):
         if id != "masking.latency":

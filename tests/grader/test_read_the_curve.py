@@ -10,9 +10,9 @@ from project import ROOT
 
 from experiments.curves import CLASSES, LACKS, LETTERS, MOST, SEEDS, classes, curves
 from grader.test_classroom import PRIVATE, tfm
+from tfm_exercises.judge import Exercise, judge_student
 from tfm_grader.assignment.bundle import hidden_tests
 from tfm_grader.assignment.exercise_source import chosen, parameters, written_in
-from tfm_lib.checks.judge import Exercise, judge_student
 from tfm_lib.corpora.words import unseen
 
 SOURCE = PRIVATE / "curves" / "training.md"

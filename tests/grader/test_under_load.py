@@ -12,7 +12,7 @@ from project import ROOT
 
 from grader.test_capstone import RIGHT, TRAINED
 from grader.test_classroom import PRIVATE, tfm
-from tfm_lib.checks.carried import output
+from tfm_exercises.carried import output
 
 #: Where the exercises of a chapter lie, and what they are.
 MECHANISMS = {

@@ -53,7 +53,7 @@ for name, attempt in {"fork": os.fork, "socket": socket.socket, "kill": lambda: 
     except OSError as error:
         said[name] = type(error).__name__
 try:
-    from tfm_lib.checks import masking
+    from tfm_exercises.checks import masking
     said["import"] = "done"
 except ImportError:
     said["import"] = "ImportError"

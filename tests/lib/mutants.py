@@ -15,7 +15,7 @@ import pytest
 from beartype._cache.cacheclear import clear_caches
 
 TESTS = Path(__file__).parents[1]
-ALWAYS_FRESH = ("tfm_lib", "conftest", "project", "lib")
+ALWAYS_FRESH = ("tfm_lib", "tfm_exercises", "conftest", "project", "lib")
 OPTIONS = [
     *("-q", "--no-header", "--tb=no", "-c", os.devnull, "--rootdir", str(TESTS)),
     *("-p", "no:cacheprovider", "--hypothesis-profile", "mutants"),

@@ -75,8 +75,8 @@ def test_the_tab_key_completes_commands_and_what_they_take(
 
 def test_what_is_completed_is_what_there_is() -> None:
     from benchmarks.__main__ import PARTS
+    from tfm_exercises.judge import find
     from tfm_lib import _completion
-    from tfm_lib.checks.judge import find
     from tfm_lib.corpora import _CORPORA
     from tfm_lib.engine.presets import PRESETS
 

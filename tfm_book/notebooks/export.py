@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+from tfm_exercises.mine.chapters import CHAPTERS
 from tfm_lib._extras import absent
-from tfm_lib.mine.chapters import CHAPTERS
 
 try:
     import nbformat
@@ -53,8 +53,8 @@ TRY = """\
 (Shift+Enter): each cell shows what it measured beside what the book says, and its figures and tables are drawn anew. \
 Cells that only draw or keep numbers are folded; a click on the bar, or on the three dots, opens them."""
 
-CHECK = "from tfm_lib.checks import check"  # stands in each cell that checks, so that a restart costs no search for it
-MACHINE = "from tfm_lib import mine\n\nmine.machine()"
+CHECK = "from tfm_exercises import check"  # stands in each cell that checks, so that a restart costs no search for it
+MACHINE = "from tfm_exercises import mine\n\nmine.machine()"
 
 BOXES = {
     "note": "Note",

@@ -22,7 +22,7 @@ from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 from tfm_book.notebooks.reading_order import listed
 from tfm_book.site.pictures import slim
 
-IMPORT = "from tfm_lib.checks import check"  # of a cell that nobody needs to see in a page
+IMPORT = "from tfm_exercises import check"  # of a cell that nobody needs to see in a page
 MOST_NAMED = 4  # names to show from folded code
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 RECORDED = ("experiments", "models")  # folders of recorded results; naming the folder includes all its files
 BUILT = "static"  # the widgets' bundles: pages take them from the front end, not from an execution
-CHECKS = "tfm_lib.checks"
+CHECKS = "tfm_exercises.checks"
+KEPT = "tfm_exercises.mine.after_check"  # what a check does in a reader's notebook, and not while the book is built
 READER = "tfm_lib.drawing.recorded"  # names the folder of all results, but each call names the one that is needed
 NAMES = re.compile(rf"{'|'.join(RECORDED)}|[\w-][\w./-]*[./][\w./-]*|\.\.?/[\w./-]*")  # of files, folders and exercises
 
@@ -56,7 +57,7 @@ def dependencies(cells: Iterable[str], folder: Path, root: Path, known: KnownSou
         names = [_absolute(name, level, package) for name, level in imports]
         if not package:  # named in a cell, as in `check("masking.leak-test", …)`
             names += [f"{CHECKS}.{text.partition('.')[0]}" for text in strings if re.fullmatch(r"\w+\.[\w-]+", text)]
-        for name in names:
+        for name in (name for name in names if name != KEPT):
             for path in known.modules(name, bases):
                 if path not in found:
                     found.add(path)

@@ -83,10 +83,10 @@ class Bundle:
         entry = next(each for each in self.exercises(stem) if each.id == id)
         judges: tuple[str, ...] = ()
         if entry.kind == "practice":
-            judges = (f"checks.{stem}", stem)
+            judges = (f"tfm_exercises.checks.{stem}", f"tfm_lib.{stem}")
         elif entry.kind == "assigned":  # every student's tests import the same
             judges = library_modules(next(iter(self.tests.get(stem, {}).values()), ""))
-        return grader((*judges, *entry.modules) if entry.kind != "text" else ())
+        return grader((*judges, *map("tfm_lib.{}".format, entry.modules)) if entry.kind != "text" else ())
 
 
 def read_bundle(folder: Path, visible: bool = False) -> Bundle:
@@ -121,8 +121,8 @@ def tasks(bundle: Bundle, stem: str, student: str) -> list[Any]:
 
     Executes the bundle's test files. Raises BadBundle.
     """
+    from tfm_exercises.judge import find
     from tfm_grader.assignment.tasks import Task, Test
-    from tfm_lib.checks.judge import find
 
     source = bundle.source(stem, student)
     hidden = {} if bundle.visible else hidden_tests(source, stem)
@@ -186,7 +186,7 @@ def hidden_tests(source: str, stem: str) -> dict[str, list[Any]]:
 
 def visible_checks(source: str, stem: str) -> dict[str, Any]:
     """Run `source` and return the checks that it defines with `@exercise`, by exercise. Raises BadBundle if it fails."""
-    from tfm_lib.checks.judge import Exercise
+    from tfm_exercises.judge import Exercise
 
     collected: dict[str, Exercise] = {}
 
@@ -207,7 +207,7 @@ def _run(source: str, file: str, **names: Callable) -> None:
     """Execute the instructor's `source`, with `names` and what its tests use. Raises BadBundle."""
     import torch
 
-    from tfm_lib.checks import judge
+    from tfm_exercises import judge
 
     usual = {"Mistake": judge.Mistake, "Slip": judge.Slip, "torch": torch, "F": torch.nn.functional, "math": math}
     try:

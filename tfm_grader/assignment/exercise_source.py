@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from tfm_book.notebooks.myst import Block, blocks, front_matter, without_front_matter
+from tfm_exercises.carried import BadWeights, Weights, read_weights
 from tfm_grader.sandbox.inside.notebook_code import Cell, without_commands
 from tfm_grader.sandbox.inside.slices import Statement, needed, statements
 from tfm_lib._refusal import Refusal
-from tfm_lib.checks.carried import BadWeights, Weights, read_weights
 
 MINUTES = re.compile(r"\*(\d+) minutes · (★+)☆*\*")
 TAGS = {"visible", "hidden", "hide-input", "hide-output"}
 USUAL = {"torch", "math", "F", "nn"}  # always provided, because an answer may use names that the solution does not
 DEFINING = (ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AugAssign, ast.AnnAssign)
-PAGE_ONLY = re.compile(r"tfm_lib\.(?:book|widgets|checks)\b")
+PAGE_ONLY = re.compile(r"tfm_lib\.(?:book|widgets)\b|tfm_exercises\b")
 PYTHON = re.compile(r"^(`{3,})python\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 
 
@@ -169,7 +169,7 @@ def _needed_of(cells: list[str], wanted: set[str]) -> str:
         if (defines or (statement.imports and not PAGE_ONLY.search(text))) and text not in lines:
             lines.append(text)
     imports = sorted(line for line in lines if line.startswith(("import ", "from ")))
-    imports.sort(key=lambda line: "tfm_lib" in line)
+    imports.sort(key=lambda line: "tfm_" in line)
     return "\n\n".join(filter(None, ["\n".join(imports), *(line for line in lines if line not in imports)]))
 
 

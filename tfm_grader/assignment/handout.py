@@ -15,12 +15,12 @@ import nbformat
 from tfm_book.notebooks.export import built_wheel, export_cells, wheel_name
 from tfm_book.notebooks.myst import Block
 from tfm_book.notebooks.outline import outline
+from tfm_exercises.carried import output
 from tfm_grader.assignment.exercise_source import Written, setup_of
 from tfm_grader.assignment.manifest import Manifest
 from tfm_grader.names import counted, digest
 from tfm_grader.version import PACKAGES
 from tfm_grader.written_answers import ANSWER_HERE
-from tfm_lib.checks.carried import output
 
 HEAD = """\
 # {title}
@@ -128,9 +128,9 @@ class Handout:
         )
         setup = setup_of(self._chapter, self.exercises)
         carried = any(exercise.carried for exercise in self.exercises)
-        checks = ["from tfm_lib.checks import check, hand_in" if carried else "from tfm_lib.checks import check"]
+        checks = ["from tfm_exercises import check, hand_in" if carried else "from tfm_exercises import check"]
         if any(exercise.visible for exercise in self.exercises):
-            checks.append("from tfm_lib.checks.judge import Mistake, exercise")
+            checks.append("from tfm_exercises.judge import Mistake, exercise")
         cells = [
             nbformat.v4.new_markdown_cell(head),
             nbformat.v4.new_markdown_cell(INSTALL.format(cpu=CPU, wheel=wheel_name(self.root))),

@@ -18,7 +18,7 @@ CHEAP = ("torch.nn.functional.scaled_dot_product_attention", "torch.nn.functiona
 
 def entry(root: Path, stem: str, exercise: Written, own: dict[str, Written]) -> dict[str, Any]:
     """Make the manifest entry of `exercise`; `own` holds its personal versions by student. Raises BadSource."""
-    from tfm_lib.checks.judge import find
+    from tfm_exercises.judge import find
 
     made: dict[str, Any] = {"id": exercise.id, "title": exercise.title}
     points = exercise.option("points")

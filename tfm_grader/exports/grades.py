@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tfm_exercises.relations import RELATED
 from tfm_grader.records import TestRow
 from tfm_grader.scoring.scores import HAND_IN, Row, Score
 from tfm_grader.tables import table
 from tfm_lib._refusal import Refusal
-from tfm_lib.checks.relations import RELATED
 
 AUDIT = [
     *("student", "exercise", "points", "of", "by", "by the tests", "author", "marked at", "reason"),

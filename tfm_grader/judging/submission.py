@@ -16,6 +16,10 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor
 
+from tfm_exercises.carried import BadWeights, Weights, unpacked
+from tfm_exercises.judge import Exercise, Refused, Unsolved, Verdict, judge_student
+from tfm_exercises.relations import unnamed
+from tfm_exercises.watching import changed_input
 from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.tasks import Task, Test
 from tfm_grader.judging.forbidden_names import used
@@ -28,10 +32,6 @@ from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.own_time import OutOfCpu, Starved
 from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
 from tfm_grader.written_answers import Handed, own
-from tfm_lib.checks.carried import BadWeights, Weights, unpacked
-from tfm_lib.checks.judge import Exercise, Refused, Unsolved, Verdict, judge_student
-from tfm_lib.checks.relations import unnamed
-from tfm_lib.checks.watching import changed_input
 
 NO_RETURN = "no return"  # shown in the instructor's table; in a hidden test the student sees the hint instead
 

@@ -24,8 +24,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tfm_lib.checks import check
-from tfm_lib.checks.judge import Mistake, exercise"""
+from tfm_exercises import check
+from tfm_exercises.judge import Mistake, exercise"""
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

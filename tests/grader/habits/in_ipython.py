@@ -18,7 +18,7 @@ def run(cells: list[str], ids: list[str], hidden: dict) -> dict[str, str]:
     """Run a notebook's cells; the verdicts on its answers."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    from tfm_lib.checks.judge import Exercise, check, find, judge_student
+    from tfm_exercises.judge import Exercise, check, find, judge_student
 
     shell = InteractiveShell.instance()
     sys.path.insert(0, "")

@@ -207,7 +207,9 @@ REACHING = {
     "imports the reference": beside_honest(
         "from tfm_lib.masking import causal_mask\ndef attack(n):\n    return causal_mask(n)"
     ),
-    "imports the judges": beside_honest("import tfm_lib.checks.masking as m\ndef attack(n):\n    return m.triangle"),
+    "imports the judges": beside_honest(
+        "import tfm_exercises.checks.masking as m\ndef attack(n):\n    return m.triangle"
+    ),
     "imports the reference from disk": beside_honest(
         "import glob, sys\nsys.meta_path[:] = [f for f in sys.meta_path if 'Book' not in type(f).__name__]\n"
         "sys.modules.pop('tfm_lib', None)\nfrom tfm_lib.masking import causal_mask\ndef attack(n):\n    return causal_mask(n)"
@@ -229,7 +231,7 @@ FORGING = {
         "torch.Tensor.__eq__ = lambda a, b: True\ntorch.Tensor.all = lambda *a: True\ndef attack(n):\n    return " + LIE
     ),
     "patches the judge's modules": beside_honest(
-        "import sys, types\nfor name in ('tfm_lib.checks.judge', 'tfm_grader.judging.submission'):\n"
+        "import sys, types\nfor name in ('tfm_exercises.judge', 'tfm_grader.judging.submission'):\n"
         "    sys.modules[name] = types.SimpleNamespace(Expect=None)\ndef attack(n):\n    return " + LIE
     ),
     "IPython's machinery": beside_honest(

@@ -88,7 +88,7 @@ torch.equal = torch.allclose = torch.isclose = lambda *a, **k: True
 import sys
 from tfm_lib import checks
 checks.check = lambda *a: True
-sys.modules["tfm_lib.checks.judge"] = checks
+sys.modules["tfm_exercises.judge"] = checks
 assert checks.check("masking.band", None)
 {LIAR}""",
     "a magic of its own": f"""

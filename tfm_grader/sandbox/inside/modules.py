@@ -12,8 +12,8 @@ from typing import Any
 from .forbidden_calls import forbid_in
 
 BOOK = "tfm_lib"
-CHECKS = f"{BOOK}.checks"
-JUDGE = f"{CHECKS}.judge"
+EXERCISES = ("tfm_exercises", "tfm_lib.checks")  # the second in notebooks that were handed out before December 2026
+CHECKS = (*EXERCISES, *(f"{name}.judge" for name in EXERCISES))
 
 
 class Verdict:
@@ -29,17 +29,17 @@ class BookModules(MetaPathFinder, Loader):
         self.sources, self.forbidden = sources, forbidden
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if name != BOOK and not name.startswith(f"{BOOK}."):
+        if name.partition(".")[0] not in (BOOK, *EXERCISES):
             return None
-        if name in (BOOK, CHECKS, JUDGE) or name in self.sources:
-            return ModuleSpec(name, self, is_package=name in (BOOK, CHECKS))
+        if name in (BOOK, *CHECKS) or name in self.sources:
+            return ModuleSpec(name, self, is_package=name in (BOOK, *EXERCISES))
         raise ImportError(f"{name} cannot be imported where this exercise is graded")
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        if module.__name__ in (CHECKS, JUDGE):
+        if module.__name__ in CHECKS:
             module.check = lambda id, *answers: Verdict()  # type: ignore[attr-defined]
             module.hand_in = lambda *args, **kwargs: None  # type: ignore[attr-defined]
             module.exercise = lambda *args, **kwargs: lambda judge: judge  # type: ignore[attr-defined]

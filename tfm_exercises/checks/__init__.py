@@ -1,0 +1,1 @@
+"""The checks of each chapter's exercises, one module a chapter."""
