@@ -8,6 +8,7 @@ for each part that the chapter *Your own machine* takes away.
 """
 
 import os
+import re
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 
@@ -21,11 +22,11 @@ from typing import Any
 import torch
 
 from experiments.record import Made, piece, record, short
+from tfm_exercises.judge import find
 from tfm_exercises.mine.catalogue import PARTS
 from tfm_exercises.mine.keeping import compiled
 from tfm_exercises.mine.numbers import Numbers
 from tfm_exercises.mine.plugging import plugged_in
-from tfm_grader.assignment.exercise_source import setup_of, written_in
 from tfm_lib import training
 from tfm_lib.transformer import Transformer, TransformerConfig
 
@@ -36,6 +37,12 @@ SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 128, "n_layers": 2
 LOOKED_AT = 100  # numbers of the validation part, at every look
 
 Functions = dict[str, Callable[..., Any]]
+IMPORTS = """import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+from tfm_lib.attention import attention
+from tfm_lib.masking import causal_mask, padding_mask"""  # what the chapters' first cells import for the solutions
 #: What the chapter takes away, one at a time; each keeps its part's shapes.
 WITHOUT: dict[str, Functions] = {
     "no positions": {"sinusoidal_encoding": lambda n, d_model: torch.zeros(n, d_model)},
@@ -54,12 +61,13 @@ def solutions() -> Functions:
     found: Functions = {}
     for chapter in dict.fromkeys(part.chapter for part in PARTS):
         path = CHAPTERS / f"{chapter}.md"
-        exercises = {each.id: each for each in written_in(path)}
+        text = path.read_text(encoding="utf-8")
         for part in PARTS:
             if part.chapter == chapter:
-                exercise = exercises[part.exercise]
-                code = f"{setup_of(path, [*exercises.values()])}\n\n{exercise.solution_code}"
-                found[part.name] = compiled(part.exercise, code, exercise.answers)[part.index]
+                printed = text.partition(f":::{{solution}} {part.exercise}\n")[2].partition("\n:::\n")[0]
+                code = "\n\n".join([IMPORTS, *re.findall(r"^```python\n(.*?)^```$", printed, re.MULTILINE | re.DOTALL)])
+                answers = find(part.exercise).answers
+                found[part.name] = compiled(part.exercise, code, answers)[part.index]
     return found
 
 

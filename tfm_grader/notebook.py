@@ -1,15 +1,18 @@
-"""Parse a submitted notebook, which is untrusted input."""
+"""Parse a submitted notebook, which is untrusted input, and find what in it is the student's own."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
 from tfm_exercises.carried import carried_in
-from tfm_grader.written_answers import Answer, Handed, found, is_python
+from tfm_grader.assignment.manifest import Chapter
+from tfm_grader.written_answers import Answer, Handed, found, is_python, own
 
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
@@ -120,3 +123,42 @@ def _part(made: dict, name: str) -> dict:
 def _text(made: dict, name: str) -> str:
     found = made.get(name)
     return found if isinstance(found, str) else ""
+
+
+# what a student wrote in it
+
+
+def cells_of(data: bytes, chapter: Chapter) -> dict[str, list[str]]:
+    """Return the cells that define each exercise's answers, by id; none if the notebook cannot be read."""
+    names = {name for entry in chapter.exercises for name in entry.answers}
+    code = _code(data, names)
+    return {entry.id: _defining(code, entry.answers) for entry in chapter.exercises if entry.answers}
+
+
+def written(data: bytes, chapter: Chapter) -> list[str]:
+    """Return the code cells without the handed-out lines."""
+    handed = Handed.of(chapter)
+    return [own(cell, handed) for cell in _code(data, set())]
+
+
+def carried(data: bytes) -> list[str]:
+    """Return a digest of each file of weights in the outputs."""
+    try:
+        packed = read_notebook(data, set()).carried.values()
+    except NotANotebook:
+        return []
+    return [hashlib.sha256(str(each.get("data")).encode()).hexdigest() for each in packed]
+
+
+def _code(data: bytes, names: set[str]) -> list[str]:
+    try:
+        return read_notebook(data, names).code
+    except NotANotebook:
+        return []
+
+
+def _defining(code: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the cells that bind one of `names` (the last two if there are more), judged by their text."""
+    bound = "|".join(map(re.escape, names))
+    binds = re.compile(rf"^(?:(?:async +)?def +(?:{bound})\b|class +(?:{bound})\b|(?:{bound}) *[:=])", re.MULTILINE)
+    return [cell for cell in code if binds.search(cell)][-2:]

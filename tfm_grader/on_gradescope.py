@@ -21,11 +21,11 @@ from tfm_grader.assignment.bundle import Bundle, read_bundle
 from tfm_grader.assignment.manifest import Entry
 from tfm_grader.collecting import roster as rosters
 from tfm_grader.collecting.inbox import replace_file
-from tfm_grader.exports.grades import number
 from tfm_grader.judging.pool import Pool
 from tfm_grader.names import fold
 from tfm_grader.records import Begin, ExerciseResult, Job, Judged, NotJudged, Submission
 from tfm_grader.sandbox.container import require_container
+from tfm_grader.tables import number
 from tfm_lib._refusal import Refusal
 
 HOME = Path("/autograder")

@@ -216,3 +216,11 @@ class ForeignTable:
         )  # with this line terminator, it quotes fields containing \r or \n
         write.writerows(self.rows)
         return buffer.getvalue()
+
+
+def number(value: float | None) -> float | int | str:
+    """Round a score for output, as an integer if it is whole; "" if it is None."""
+    if value is None:
+        return ""
+    rounded = round(value, 4)
+    return int(rounded) if rounded == int(rounded) else rounded

@@ -258,6 +258,21 @@ def test_a_package_imports_only_from_where_it_may(place):
     assert not strange, f"{place} imports {strange}."
 
 
+#: The grader's rooms, each of which imports only from those before it.
+ROOMS = ("sandbox", "assignment", "collecting", "judging", "scoring", "exports", "reports")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_arrow_in_the_grader_runs_back_up(room):
+    later = tuple(f"tfm_grader.{name}" for name in ROOMS[ROOMS.index(room) + 1 :])
+    found = {name for name in imports_of(ROOT / "tfm_grader" / room) if later and name.startswith(later)}
+    assert not found, f"tfm_grader/{room} imports {found}."
+
+
+def test_no_experiment_needs_the_grader():
+    assert not {name for name in imports_of(ROOT / "experiments") if name.startswith("tfm_grader")}
+
+
 def test_the_grader_takes_checks_from_the_exercises_and_notebooks_from_the_book():
     """A law that nothing tests would be green: each of its arrows is there."""
     found = imports_of(ROOT / "tfm_grader")

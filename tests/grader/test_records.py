@@ -8,9 +8,10 @@ import pytest
 
 from grader.hostile.assignment import HIDDEN, MANIFEST
 from tfm_grader.assignment import bundle
-from tfm_grader.assignment.manifest import BadBundle, Limits, manifest
+from tfm_grader.assignment.manifest import BadBundle, manifest
 from tfm_grader.judging import results
 from tfm_grader.records import Bound, ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
+from tfm_grader.sandbox.limits import Limits
 
 ENTRY = {"id": "masking.band", "title": "A band", "kind": "assigned", "answers": ["band"], "points": 3}
 

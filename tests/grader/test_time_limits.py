@@ -12,11 +12,11 @@ import pytest
 
 from tfm_grader import grade_commands
 from tfm_grader.assignment import tasks
-from tfm_grader.assignment.manifest import Limits
 from tfm_grader.judging import pool, submission
 from tfm_grader.judging.notebook_loading import Loaded, Program
 from tfm_grader.records import Job, NotJudged
 from tfm_grader.sandbox import own_time
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.sandbox.own_time import OutOfCpu, Slept, Starved, TimedChannel
 from tfm_grader.sandbox.process import RunningSandbox
 

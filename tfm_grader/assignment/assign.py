@@ -14,9 +14,9 @@ from tfm_grader.assignment.exercise_source import BadSource, Written, chosen, pa
 from tfm_grader.assignment.handout import Handout, Terms, put_wheel, readme
 from tfm_grader.assignment.leaks import require_none
 from tfm_grader.assignment.local_edits import MADE, Before, record
-from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.manifest import manifest as checked
 from tfm_grader.assignment.manifest_entries import entry
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.written_answers import digests
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import msgspec
 
-from tfm_grader.assignment.manifest import FORMAT, MOST_POINTS, BadBundle, Entry, Limits, Manifest, manifest
+from tfm_grader.assignment.manifest import FORMAT, MOST_POINTS, BadBundle, Entry, Manifest, manifest
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.version import PACKAGE, grader, library_modules
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tfm_exercises.relations import RELATED
 from tfm_grader.records import TestRow
 from tfm_grader.scoring.scores import HAND_IN, Row, Score
-from tfm_grader.tables import table
+from tfm_grader.tables import number, table
 from tfm_lib._refusal import Refusal
 
 AUDIT = [
@@ -157,14 +157,6 @@ def said_of(row: Row) -> str:
     if row.points is not None:
         return f"{number(row.points)} of {number(row.of)}"
     return "nothing handed in" if row.lacks == HAND_IN else f"still to come, of {number(row.of)}"
-
-
-def number(value: float | None) -> float | int | str:
-    """Round a score for output, as an integer if it is whole; "" if it is None."""
-    if value is None:
-        return ""
-    rounded = round(value, 4)
-    return int(rounded) if rounded == int(rounded) else rounded
 
 
 def days(value: float | None) -> float | int | str:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tfm_grader.exports.grades import CannotExport, number, said_of
+from tfm_grader.exports.grades import CannotExport, said_of
 from tfm_grader.scoring.scores import Score
-from tfm_grader.tables import ForeignTable, cell, table
+from tfm_grader.tables import ForeignTable, cell, number, table
 
 CANVAS_COLUMN = re.compile(r"(?P<title>.*) \((?P<id>\d+)\)", re.DOTALL)
 PARTICIPANT = re.compile(r"\D*(?P<id>\d+)")  # for example `Participant 11`, in the site's language

@@ -14,7 +14,7 @@ from tfm_grader.assignment.manifest import Entry
 from tfm_grader.judging import results
 from tfm_grader.judging.audit_log import AuditLog, Judgement
 from tfm_grader.names import digest
-from tfm_grader.notebook import MAX_BYTES
+from tfm_grader.notebook import MAX_BYTES, cells_of
 from tfm_grader.records import (
     NOTHING,
     UNREADABLE,
@@ -30,7 +30,6 @@ from tfm_grader.records import (
     Unreadable,
     worst,
 )
-from tfm_grader.reports.own_code import cells_of
 from tfm_lib._refusal import Refusal
 
 LONGEST = 200  # maximum bytes of a student's name; file names add more to it

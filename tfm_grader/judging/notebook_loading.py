@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.tasks import Task
 from tfm_grader.records import MAX_NOTES, Graded, Record
 from tfm_grader.sandbox.inside.remote_calls import Peer, Raised
 from tfm_grader.sandbox.inside.values import BadValue
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.sandbox.process import RunningSandbox
 
 GRACE = 3.0  # seconds of its own that a notebook gets to stop before it is killed

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from tfm_lib._refusal import Refusal
 
 if TYPE_CHECKING:  # torch is imported only after this process has dropped root
-    from tfm_grader.assignment.manifest import Limits
     from tfm_grader.judging.typed_messages import Wire
     from tfm_grader.records import Begin, Done, Job, Result, Step
+    from tfm_grader.sandbox.limits import Limits
     from tfm_grader.sandbox.process import RunningSandbox, Sandbox
 
 
@@ -69,10 +69,10 @@ def end_with_the_command() -> None:
 
 
 def _ready(begin: Begin, wire: Wire) -> tuple[Judge, list[str]]:
+    from tfm_grader.judging.selftest import require_safe
     from tfm_grader.judging.submission import limit_own_memory
     from tfm_grader.sandbox.bubblewrap import NoSandbox
     from tfm_grader.sandbox.process import Sandbox, SandboxFailed
-    from tfm_grader.sandbox.selftest import require_safe
 
     limit_own_memory()
     sandbox = Sandbox(begin.in_container)

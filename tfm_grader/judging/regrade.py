@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfm_grader.assignment.bundle import Bundle
-from tfm_grader.exports.grades import number
 from tfm_grader.judging import results
 from tfm_grader.judging.audit_log import AuditLog
 from tfm_grader.judging.grade import is_of, put_result
 from tfm_grader.records import NOTHING, ChapterResult, ExerciseResult, StudentResult, Submission
-from tfm_grader.tables import table
+from tfm_grader.tables import number, table
 from tfm_lib._refusal import Refusal
 
 FOLDER = "again"  # a subfolder of the results; its content has no effect until it is written

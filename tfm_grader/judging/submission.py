@@ -20,7 +20,6 @@ from tfm_exercises.carried import BadWeights, Weights, unpacked
 from tfm_exercises.judge import Exercise, Refused, Unsolved, Verdict, judge_student
 from tfm_exercises.relations import unnamed
 from tfm_exercises.watching import changed_input
-from tfm_grader.assignment.manifest import Limits
 from tfm_grader.assignment.tasks import Task, Test
 from tfm_grader.judging.forbidden_names import used
 from tfm_grader.judging.notebook_loading import BadLoad, Loaded, Program, for_all, load_notebook, sentences
@@ -29,6 +28,7 @@ from tfm_grader.records import ExerciseResult, Graded, Outcome, Status, TestRow,
 from tfm_grader.sandbox.inside.channel import Closed, TimeUp
 from tfm_grader.sandbox.inside.remote_calls import Raised
 from tfm_grader.sandbox.inside.values import BadValue
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.sandbox.own_time import OutOfCpu, Starved
 from tfm_grader.sandbox.process import RunningSandbox, SandboxFailed
 from tfm_grader.written_answers import Handed, own

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfm_grader.exports.grades import frequent, number
+from tfm_grader.exports.grades import frequent
 from tfm_grader.names import counted
 from tfm_grader.reports.similarity import Pair
 from tfm_grader.scoring.scores import HAND_IN, Score
 from tfm_grader.standalone_page import html_table, page, text
+from tfm_grader.tables import number
 
 WIDTH, BARS = 4.6, 20  # inches, readable on a phone; maximum number of bars
 LOOK = "Programs that are alike once their names and numbers are set aside, and that the class does not share, and weights that are the same to the last digit. A likeness proves nothing: look at them, and ask."

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from tfm_grader import standalone_page
 from tfm_grader.exports.grades import days as days_told
-from tfm_grader.exports.grades import number
 from tfm_grader.names import counted
 from tfm_grader.scoring.regrade_requests import Outcome
 from tfm_grader.scoring.scores import Row, Score
 from tfm_grader.standalone_page import text
+from tfm_grader.tables import number
 
 WORDS = {
     "passed": "That holds.",

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TextIO
 
-from tfm_grader.assignment.manifest import Limits
 from tfm_grader.sandbox import bubblewrap, container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import ChannelError, TimeUp
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.sandbox.own_time import TimedChannel
 from tfm_lib import _extras
 

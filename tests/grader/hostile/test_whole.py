@@ -13,9 +13,9 @@ from tiers import every, params
 from grader.hostile.assignment import HIDDEN, MANIFEST
 from grader.hostile.cases import BAND, IMPORTS, LIE, REACH, TRIANGLE, notebook
 from tfm_grader.assignment.manifest import manifest
+from tfm_grader.judging import selftest
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ExerciseResult, Graded, Job
-from tfm_grader.sandbox import selftest
 from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside import notebook_code
 

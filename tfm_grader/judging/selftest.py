@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tfm_grader.assignment.manifest import Limits
 from tfm_grader.judging.replies import JudgePeer, Stopped
 from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import (
@@ -25,6 +24,7 @@ from tfm_grader.sandbox.bubblewrap import (
 )
 from tfm_grader.sandbox.inside.channel import TimeUp
 from tfm_grader.sandbox.inside.remote_calls import Raised
+from tfm_grader.sandbox.limits import Limits
 from tfm_grader.sandbox.process import Sandbox
 
 PROBE = Path(__file__).with_name("probe.py")
