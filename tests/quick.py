@@ -40,11 +40,11 @@ BESIDE = {
     "Makefile": ("book/test_installing.py",),
     "constraints.txt": ("book/test_packaging.py",),
     "pyproject.toml": ("book/test_packaging.py", "book/test_extras.py"),
-    "experiments/": ("lib/test_recorded.py", "lib/test_experiments.py"),
+    "experiments/": ("lib/test_recorded_results.py", "lib/test_experiments.py"),
 }
 HUB = "tfm_lib/cli.py"  # brings everything together, so that what imports it has to do with one thing in a hundred
 OF_A_STEM = re.compile(
-    r"(?:tfm_lib|tfm_exercises/checks|tfm_lib/widgets|chapters|tests/checks/banks|tests/widgets/samples)/(?P<a>\w+)\.(?:py|md)"
+    r"(?:tfm_lib|tfm_exercises/checks|tfm_lib/widgets|chapters|tests/checks/answers|tests/widgets/samples)/(?P<a>\w+)\.(?:py|md)"
     r"|frontend/src/(?P<b>\w+)/\w+\.js|frontend/tests/(?P<c>\w+)\.test\.mjs"
     r"|tests/(?:lib|widgets)/(?:test|golden)_(?P<d>\w+)\.py"
 )

@@ -63,7 +63,7 @@ def test_core_module_has_a_chapter_and_a_test_of_its_name(module):
         assert path.exists(), f"tfm_lib/{module}.py has no {path.relative_to(ROOT)}: one idea, one name."
 
 
-@pytest.mark.parametrize("folder", ["tfm_exercises/checks", "tests/checks/banks"])
+@pytest.mark.parametrize("folder", ["tfm_exercises/checks", "tests/checks/answers"])
 def test_judges_and_banks_bear_the_name_of_a_chapter(folder):
     stems = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
     strange = stems - set(reading_order())

@@ -1,4 +1,4 @@
-"""Every exercise of every chapter: stub, check, hints and solution as they stand there, and its banks of answers."""
+"""Every exercise of every chapter: stub, check, hints and solution as they stand there, and answers in many styles."""
 
 import ast
 import gc
@@ -92,16 +92,18 @@ def imports_in(cell: str) -> list[str]:
 STEMS = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 POSED = {stem: exercises for stem in STEMS if (exercises := posed_in(stem))}
 EXERCISES = {posed.id: posed for exercises in POSED.values() for posed in exercises}
-BANKS = {path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "checks" / "banks").glob("*.py"))}
+ANSWERS = {
+    path.stem: runpy.run_path(str(path)) for path in sorted((ROOT / "tests" / "checks" / "answers").glob("*.py"))
+}
 JUDGES = {path.stem for path in (ROOT / "tfm_exercises" / "checks").glob("*.py")} - {"__init__"}
 every_exercise = pytest.mark.parametrize("id", EXERCISES)
 #: What `make test` asks of the exercises of two chapters, the long tier of all, and `make quick` of a changed chapter.
 some_exercises = pytest.mark.parametrize("id", params(EXERCISES, [id for id in EXERCISES if id.split(".")[0] in KEPT]))
 
 
-def bank(id: str, kind: str) -> dict[str, str]:
+def answers_to(id: str, kind: str) -> dict[str, str]:
     """The answers of one kind, "RIGHT" or "WRONG", to exercise `id` by their names."""
-    return BANKS.get(id.split(".", maxsplit=1)[0], {}).get(kind, {}).get(id, {})
+    return ANSWERS.get(id.split(".", maxsplit=1)[0], {}).get(kind, {}).get(id, {})
 
 
 def slowness() -> float:
@@ -153,15 +155,15 @@ def test_exercises_of_a_chapter_are_those_that_have_judges(stem):
     assert judged == posed, f"tfm_exercises/checks/{stem}.py and chapters/{stem}.md part over {judged ^ posed}."
 
 
-@pytest.mark.parametrize("stem", sorted(BANKS.keys() | JUDGES))
+@pytest.mark.parametrize("stem", sorted(ANSWERS.keys() | JUDGES))
 def test_judges_and_banks_belong_to_a_chapter_with_exercises(stem):
     assert stem in POSED, f"chapters/{stem}.md poses no exercise, and there are judges or answers of it."
     ids = {posed.id for posed in POSED[stem]}
-    assert stem in BANKS, f"The exercises of {stem} have no bank of answers: write tests/checks/banks/{stem}.py."
+    assert stem in ANSWERS, f"The exercises of {stem} have no answers to try: write tests/checks/answers/{stem}.py."
     for kind in ("RIGHT", "WRONG"):
-        parted = BANKS[stem][kind].keys() ^ ids
+        parted = ANSWERS[stem][kind].keys() ^ ids
         assert not parted, (
-            f"{kind} in tests/checks/banks/{stem}.py and the exercises of chapters/{stem}.md part over {parted}."
+            f"{kind} in tests/checks/answers/{stem}.py and the exercises of chapters/{stem}.md part over {parted}."
         )
 
 
@@ -248,21 +250,21 @@ def test_a_grader_chooses_the_inputs_by_its_seed(id):
     assert second != first or not any(first), "an answer that takes nothing is asked for the same each time"
 
 
-# the banks
+# the answers
 
 
 @every_exercise
 def test_one_right_and_one_wrong_answer(id):
-    right, (mistake, wrong) = next(iter(bank(id, "RIGHT").values())), next(iter(bank(id, "WRONG").items()))
+    right, (mistake, wrong) = next(iter(answers_to(id, "RIGHT").values())), next(iter(answers_to(id, "WRONG").items()))
     assert (verdict := judged(id, right)).passed, verdict
     assert (verdict := judged(id, wrong)).mistake == mistake, verdict
 
 
 @some_exercises
 def test_right_answers_of_several_styles_pass(id):
-    answers = bank(id, "RIGHT")
+    answers = answers_to(id, "RIGHT")
     assert len(answers) >= 4, (
-        f"tests/checks/banks/{id.split('.')[0]}.py has {len(answers)} of at least four right answers to {id}."
+        f"tests/checks/answers/{id.split('.')[0]}.py has {len(answers)} of at least four right answers to {id}."
     )
     for style, source in answers.items():
         verdict = judged(id, source)
@@ -271,9 +273,9 @@ def test_right_answers_of_several_styles_pass(id):
 
 @some_exercises
 def test_each_known_mistake_gets_its_own_message(id):
-    answers = bank(id, "WRONG")
+    answers = answers_to(id, "WRONG")
     assert len(answers) >= 4, (
-        f"tests/checks/banks/{id.split('.')[0]}.py has {len(answers)} of at least four wrong answers to {id}."
+        f"tests/checks/answers/{id.split('.')[0]}.py has {len(answers)} of at least four wrong answers to {id}."
     )
     messages = []
     for mistake, source in answers.items():
@@ -284,7 +286,7 @@ def test_each_known_mistake_gets_its_own_message(id):
     assert len(set(messages)) == len(messages), f"Two mistakes of {id} get the same message."
 
 
-ALSO_WRONG = {id: mistakes for bank in BANKS.values() for id, mistakes in bank.get("ALSO_WRONG", {}).items()}
+ALSO_WRONG = {id: mistakes for those in ANSWERS.values() for id, mistakes in those.get("ALSO_WRONG", {}).items()}
 
 
 @pytest.mark.parametrize("id", params(ALSO_WRONG, [id for id in ALSO_WRONG if id.split(".")[0] in KEPT]))

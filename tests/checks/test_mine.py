@@ -68,7 +68,7 @@ def shipped():
 
 def right(id: str) -> str:
     """A right answer, from the bank of the exercise's chapter."""
-    bank = import_module(f"checks.banks.{id.partition('.')[0]}").RIGHT[id]
+    bank = import_module(f"checks.answers.{id.partition('.')[0]}").RIGHT[id]
     return next(text for style, text in bank.items() if "loop" not in style)
 
 
@@ -594,7 +594,7 @@ EXERCISES = [*dict.fromkeys(part.exercise for part in PARTS)]
 
 @pytest.mark.parametrize("exercise", params(EXERCISES, every(4, EXERCISES)))
 def test_right_answers_of_any_style_fit_into_the_library(small, exercise):
-    """Those of the banks, from loops to other libraries; the loop of training runs for its own part only, because no
+    """Those of tests/checks/answers, from loops to other libraries; the loop of training runs for its own part only, because no
     gradient passes through an answer in numpy.
     """
 
@@ -603,7 +603,7 @@ def test_right_answers_of_any_style_fit_into_the_library(small, exercise):
 
     want = results()
     parts = [part for part in PARTS if part.exercise == exercise]
-    for style, text in import_module(f"checks.banks.{parts[0].chapter}").RIGHT[exercise].items():
+    for style, text in import_module(f"checks.answers.{parts[0].chapter}").RIGHT[exercise].items():
         answers = compiled(exercise, f"{SETUP}\nimport numpy as np\n{text}", find(exercise).answers)
         with mine.plugged_in(instead={part.name: answers[part.index] for part in parts}) as plugged:
             got = results()

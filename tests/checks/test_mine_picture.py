@@ -149,7 +149,7 @@ def test_the_answers_travel_from_a_notebook_too(shell, tmp_path, monkeypatch, ca
 
 
 def wrong(id: str, mistake: str) -> str:
-    return import_module(f"checks.banks.{id.partition('.')[0]}").WRONG[id][mistake]
+    return import_module(f"checks.answers.{id.partition('.')[0]}").WRONG[id][mistake]
 
 
 def test_the_sentence_of_the_bugs_is_translated_as_it_says():

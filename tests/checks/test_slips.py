@@ -2,7 +2,7 @@
 
 A slip is a function of the exercise's inputs, so it can be handed in as the answer, or as the part of one that a question
 of the judge is about. Where it is named in neither, as another slip is that is asked about earlier and gives the same, the
-bank holds an answer with it.
+chapter's answers hold one with it.
 """
 
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from checks.test_exercises import bank, solved, some_exercises
+from checks.test_exercises import answers_to, solved, some_exercises
 from tfm_exercises import check, judge
 from tfm_exercises.judge import Expect, Slip, Verdict, find, judge_student
 from tfm_exercises.watching import watched
@@ -87,11 +87,11 @@ def test_each_mistake_that_a_judge_knows_is_told_as_itself(id):
     other = [asked for asked, (name, verdict) in zip(slips, verdicts, strict=True) if verdict.mistake != name]
     verdicts += [(asked.slip.name, known(id, asked)[0]) for asked in other]
     told = {(name, verdict.message) for name, verdict in verdicts if verdict.mistake == name}
-    heard = {name for name, _ in told} | bank(id, "WRONG").keys()
+    heard = {name for name, _ in told} | answers_to(id, "WRONG").keys()
     unheard = sorted(names.union(name for name, _ in verdicts) - heard)
     assert not unheard, (
         f"Nothing tells whether {id} names {unheard}: handed in, they are told as something else. Write a wrong answer "
-        f"with each into tests/checks/banks/{id.split('.')[0]}.py."
+        f"with each into tests/checks/answers/{id.split('.')[0]}.py."
     )
     messages = {message: name for name, message in told}
     assert {(messages[message], message) for _, message in told} == told, f"Two mistakes of {id} get the same message."

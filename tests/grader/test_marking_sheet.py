@@ -21,10 +21,10 @@ from tfm_grader.reports.class_overview import class_page
 from tfm_grader.reports.similarity import Pair
 from tfm_grader.reports.student_feedback import student_page
 from tfm_grader.scoring import manual_grades
-from tfm_grader.scoring.late_waivers import Waiver
 from tfm_grader.scoring.manual_grades import BadMarks
 from tfm_grader.scoring.marking_sheet import KEPT, Desk, holds_more, require_within
 from tfm_grader.scoring.scores import HAND_IN, MARK, NEW_MARK, RUN, Row, Score
+from tfm_grader.scoring.waivers import Waiver
 from tfm_grader.tables import DIRECTION
 
 RUBRIC = [Criterion("the mechanism", 1), Criterion("=a number", 0.5)]

@@ -33,12 +33,12 @@ from tfm_grader.reports import own_code
 from tfm_grader.reports.similarity import pairs
 from tfm_grader.reports.student_feedback import student_page
 from tfm_grader.reports.team_hand_ins import as_member, decided, shared_result
-from tfm_grader.scoring.late_waivers import BadWaivers, Waiver, read_waivers
 from tfm_grader.scoring.manual_grades import BadMarks, Mark, Marks
 from tfm_grader.scoring.marking_sheet import Desk, holds_more
 from tfm_grader.scoring.scores import ACCEPTED, NEW_MARK, UNDECIDED, ClassMember, Row, Rules, Score, score, with_marks
 from tfm_grader.scoring.staleness import binding
 from tfm_grader.scoring.teams import Decision, HandedIn, decide
+from tfm_grader.scoring.waivers import BadWaivers, Waiver, read_waivers
 from tfm_grader.written_answers import digests
 from tfm_lib._refusal import Refusal
 

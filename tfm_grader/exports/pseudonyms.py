@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tfm_grader.lock import FILE as HELD
 from tfm_grader.records import NOTHING, Bound, TestRow
-from tfm_grader.scoring.late_waivers import Waiver
 from tfm_grader.scoring.scores import Row, Score
+from tfm_grader.scoring.waivers import Waiver
 from tfm_lib._refusal import Refusal
 
 

@@ -21,7 +21,7 @@ from tfm_grader.records import StudentResult, Submission
 from tfm_grader.reports import class_overview, student_feedback
 from tfm_grader.reports.own_code import Own
 from tfm_grader.reports.team_hand_ins import as_member, correct_days, decided, shared_result
-from tfm_grader.scoring import late_waivers, manual_grades, marking_sheet, regrade_requests
+from tfm_grader.scoring import manual_grades, marking_sheet, regrade_requests, waivers
 from tfm_grader.scoring.scores import (
     ACCEPTED,
     HAND_IN,
@@ -77,7 +77,7 @@ class Report:
             files = {(each.student, each.stem): each for each in submissions_in(sources.submissions, sources.bundle)}
         elif sources.waivers or sources.requests:
             raise Refusal(f"There is no folder {sources.submissions}, which says who is in the class: --submissions")
-        collected, waived = roster(sources.submissions), late_waivers.Waivers()
+        collected, waived = roster(sources.submissions), waivers.Waivers()
         alone = _people(sources, files, found)
         teams = decided(sources.bundle, rosters.kept(sources.submissions), files, found, collected)
         people = {name: as_member(name, alone, teams, collected) for name in alone}
@@ -88,7 +88,7 @@ class Report:
         rule = sources.bundle.manifest.late
         if sources.waivers:
             left = (found.keys() | collected.keys()) - people.keys()
-            waived = late_waivers.read_waivers(sources.waivers, people, sources.bundle.stems, left, teams.members)
+            waived = waivers.read_waivers(sources.waivers, people, sources.bundle.stems, left, teams.members)
         if waived.left:
             seen.notes.append(f"waivers passed over, since the student left the class: {', '.join(waived.left)}")
         seen.notes += teams.notes({name: person.refused for name, person in alone.items()})

@@ -10,9 +10,9 @@ from tfm_grader.collecting.collected_record import HandIn, Known, days_late
 from tfm_grader.collecting.roster import Roster
 from tfm_grader.notebook import NotANotebook, carried, sources
 from tfm_grader.records import StudentResult, Submission
-from tfm_grader.scoring.late_waivers import Waivers
 from tfm_grader.scoring.scores import ClassMember
 from tfm_grader.scoring.teams import Decision, HandedIn, Holder, Teams, decide
+from tfm_grader.scoring.waivers import Waivers
 from tfm_grader.written_answers import Handed, known_lines
 
 

@@ -14,9 +14,9 @@ from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Entry, Late
 from tfm_grader.names import digest
 from tfm_grader.records import NOTHING, Bound, ChapterResult, ExerciseResult, StudentResult, TestRow
-from tfm_grader.scoring.late_waivers import Waiver
 from tfm_grader.scoring.manual_grades import Mark, Marks
 from tfm_grader.scoring.teams import Holder
+from tfm_grader.scoring.waivers import Waiver
 
 HAND_IN, JUDGING, RUN = "a hand-in", "its first judging", "another run"
 READABLE, ACCEPTED = "a notebook that can be read", "a hand-in that is accepted"
