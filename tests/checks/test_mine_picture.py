@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 import xml.etree.ElementTree as ET
 from importlib import import_module
@@ -19,7 +18,7 @@ from checks.test_mine import TRIANGLE, place, shell, solve  # noqa: F401 (fixtur
 from tfm_book.notebooks.export import MACHINE, export_notebook
 from tfm_exercises import mine
 from tfm_exercises.judge import find
-from tfm_exercises.mine import store, translating
+from tfm_exercises.mine import after_check, store, translating
 from tfm_exercises.mine.catalogue import PARTS
 from tfm_exercises.mine.chapters import CHAPTERS as ORDER
 from tfm_exercises.mine.picture import Machine
@@ -234,7 +233,7 @@ def test_nothing_is_shown_where_nothing_is_kept(shell, monkeypatch, variable, va
 
 
 def test_the_verdict_stands_whatever_the_translator_does(shell, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tfm_exercises.mine.translating", None)
+    monkeypatch.setattr(after_check, "with_bug", lambda *_: 1 / 0)
     verdict = solve(shell, "masking.triangle", wrong("masking.triangle", "transposed"))
     assert verdict.status == "refused" and verdict.kept == "" and verdict.message
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,9 @@ def _replace(old: Any, new: Any, kept: list[dict], among: str = "tfm_") -> None:
     """Put `new` in place of `old` in all loaded modules of the library that hold it, and where the `kept` answers of the
     reader have imported it from there; the judges keep theirs.
     """
-    modules = [vars(module) for name, module in list(sys.modules.items()) if name.startswith(among)]
+    modules = [
+        vars(each) for name, each in [*sys.modules.items()] if name.startswith(among) and isinstance(each, ModuleType)
+    ]
     for names in (*modules, *kept):
         for name, value in list(names.items()):
             if value is old:
