@@ -180,8 +180,8 @@ def test_the_whole_vocabulary_becomes_plain_markdown(book: Path) -> None:
     for expected in [
         "pip install './tfm_lib-",
         "# Toy\n\n*Part I · 5 minutes*",
-        "> **In this chapter**\n>\n> - **see** **query**, 마스크 and *The other*",
-        '> ```python\n> inner = "{doc}`not a role`"\n> ```',
+        "\n- **see** **query**, 마스크 and *The other*",
+        '\n```python\ninner = "{doc}`not a role`"\n```',
         "Prose with keys, Vaswani et al. (2017), (Vaswani et al., 2017; Bahdanau et al., 2015) and\nVaswani et al. (2017, section 3)",
         "`code {ref}` stays, and so does \\$5",
         "See (1), Toy, The formula,\nFigure 1, Exercise 1, this one, (1) in *The other*",

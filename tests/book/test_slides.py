@@ -30,7 +30,7 @@ PAGE = f"""<!DOCTYPE html><html lang="en"><head>
 <script defer src="../_tfm/book.js?v=1"></script><script defer src="../_widgets/kit.js?v=1"></script>
 <script defer src="../_widgets/toy/dial.js"></script><script defer src="../_widgets/host.js"></script>
 </head><body><article><section id="toy"><p class="tfm-kicker">Part I</p><h1>Toy<a class="headerlink" href="#toy">#</a></h1>
-<div class="goals admonition"><p class="admonition-title">In this chapter</p><p><strong>What is a toy?</strong></p>
+<div class="goals"><p><strong>What is a toy?</strong></p>
 <ul><li>play</li></ul></div>
 <p>Turn the dial. It turns <a href="https://example.org">back</a>.</p>
 <div class="cell"><div class="cell_input">code()</div><div class="cell_output">{WIDGET}</div></div>

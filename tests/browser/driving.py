@@ -120,6 +120,11 @@ STOP_BEFORE = """(box, name) => {
   return document.activeElement === stops[at - 1];
 }"""
 
+UNFOLD = """(box, name) => {
+  const at = box.querySelector(`[data-control="${name}"], [data-action="${name}"]`);
+  if (at?.closest("details") && !at.matches("summary")) at.closest("details").open = true;
+}"""
+
 # What begins a process is left out: what follows differs from time to time, and has tests of its own.
 KINDS = """(box) => Object.fromEntries([...box.querySelectorAll("[data-control]:not([data-process])")].map((node) => [node.dataset.control, {
   kind: node.type === "range" ? "range" : node.type === "checkbox" ? "checkbox" : node.localName === "select" ? "select" : node.getAttribute("role") ?? node.localName,
@@ -190,8 +195,9 @@ class Widget:
         return cells.evaluate_all("(cells) => cells.map((cell) => cell.getAttribute('aria-label'))")
 
     def stops(self) -> list[dict]:
-        """Where the Tab key stops in the widget, in order: the control's name, and how many looks of focus it has."""
+        """Where the Tab key stops in the widget, what is folded opened: the control's name, and how many looks of focus it has."""
         found = []
+        self.box.evaluate("(box) => box.querySelectorAll('.tfm-more').forEach((folded) => (folded.open = true))")
         self.box.evaluate(BEFORE)
         while True:
             self.page.keyboard.press("Tab")
@@ -203,7 +209,8 @@ class Widget:
             assert len(found) < 100, "the Tab key never leaves the widget"
 
     def reach(self, name: str) -> None:
-        """Go to a control by the Tab key: from the stop before it, or else from before the widget."""
+        """Go to a control by the Tab key: from the stop before it, or else from before the widget. Folded ones are opened."""
+        self.box.evaluate(UNFOLD, name)
         if self.box.evaluate(STOP_BEFORE, name):
             self.page.keyboard.press("Tab")
             if (self.box.evaluate(FOCUSED) or {}).get("name") == name:
@@ -283,7 +290,9 @@ class Widget:
 
     def link(self) -> str:
         """The address that the Link button gives, from the clipboard or from the address bar."""
-        self.reach("link")
+        self.box.locator(
+            '[data-action="link"]'
+        ).focus()  # not on the way over the stage, where a focus may choose a word
         note = self.box.locator(".tfm-note")
         note.evaluate("(note) => { note.textContent = ''; }")  # what it said of an earlier link
         self.press("Enter")
@@ -301,7 +310,7 @@ class Widget:
 
     def save(self, kind: str) -> Download:
         """Save as svg, png or csv, by keyboard."""
-        self.reach("save")
+        self.reach("more")
         self.press("Enter")
         while self.box.evaluate(FOCUSED)["name"] != f"save-{kind}":
             self.press("Tab")

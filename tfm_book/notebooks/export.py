@@ -281,10 +281,12 @@ class _Exporter:
         return self._body(block.lines)
 
     def _make_admonition(self, block: Block) -> str:
-        title = self._inline(block.argument)
-        if "dropdown" in block.options.get("class", "").split():
+        kinds = block.options.get("class", "").split()
+        if "goals" in kinds:
+            return self._body(block.lines)
+        if "dropdown" in kinds:
             return self._folded(block.argument, self._body(block.lines))
-        return self._quoted(title, block)
+        return self._quoted(self._inline(block.argument), block)
 
     def _make_dropdown(self, block: Block) -> str:
         return self._folded(block.argument, self._body(block.lines))

@@ -90,7 +90,10 @@ class Tidy(SphinxPostTransform):
             if raw.get("format") == "html" and "tfm-figure" in raw.astext() and "<svg" in raw.astext():
                 raw.children = [nodes.Text(slim(raw.astext()))]
         for node in list(self.document.findall(nodes.Admonition)):
-            self._fold_or_mend(node)
+            if "goals" in node["classes"]:
+                _open_quietly(node)
+            else:
+                self._fold_or_mend(node)
         for table in list(self.document.findall(nodes.table)):
             box = nodes.container(classes=["tfm-scroll"])
             table.replace_self(box)
@@ -128,6 +131,19 @@ class Tidy(SphinxPostTransform):
         if shown:
             file = nodes.paragraph(shown[0], shown[0], classes=["tfm-file"])
             code.parent.insert(code.parent.index(code), file)
+
+
+def _open_quietly(goals: nodes.Element) -> None:
+    """Of *In this chapter*, leave the question and what one needs in sight; fold the goals and, beside them, the route."""
+    _title, question, intro, *told, need = goals.children
+    row = nodes.container("", need, fold(intro.children, told, ["more"]))
+    row["classes"] = ["tfm-row"]
+    after = goals.next_node(descend=False, siblings=True)
+    if isinstance(after, nodes.Admonition) and "route" in after["classes"]:
+        row += fold(after[0].children, after[1:], ["route"])
+        after.parent.remove(after)
+    opening = nodes.container("", question, row, classes=["goals"], ids=goals["ids"])
+    goals.replace_self(opening)
 
 
 def _unwrap(node: nodes.Element) -> None:

@@ -1,6 +1,6 @@
 /* Cost explorer: counted and measured costs of layers against the number of words, and where two of them cross. */
 
-import { card, clamp, fixed, h, player, plot, range, s, set, told } from "../kit/index.js";
+import { card, clamp, fixed, fold, h, player, plot, range, s, set, told } from "../kit/index.js";
 
 const WORDS = {
   quantity: "quantity",
@@ -134,6 +134,7 @@ function render({ model, el }) {
   const k = ui.slider("k", { label: WORDS.k, values: CHOICES.k, format: String });
   const r = ui.slider("r", { label: WORDS.r, values: CHOICES.r, format: String });
   const projections = ui.slider("projections", { label: WORDS.projections, values: [0, 3], format: String });
+  fold(ui);
   ui.on("reveal", () => ui.get("reveal") && !ui.get("guess") && ui.set({ guess: now().n }));
 
   function draw() {

@@ -1,8 +1,7 @@
 /* Translator widget: translation, attention weights and probabilities of a sentence. It shows a recorded example; the model for
    other sentences is loaded on request: in a page from the book's own folder, in Jupyter from the kernel (`files`). */
 
-import { arriving, asRead, card, clamp, fixed, h, heatmap, megabytes, onWidth, player, range, renew, retext, set, sum, tokenRow, told, twinFor } from "../kit/index.js";
-import * as kit from "../kit/index.js";
+import { arriving, asRead, card, clamp, fixed, h, heatmap, indexed, megabytes, onWidth, player, range, renew, retext, s, set, short, sum, tokenRow, told, twinFor, WORDS as KIT } from "../kit/index.js";
 
 const WORDS = {
   sentence: "English",
@@ -18,7 +17,6 @@ const WORDS = {
   topP: "top-p",
   again: "Draw again",
   draw: "draw {number}",
-  recorded: "A recorded example. Change it to load the model: {size} MB, once.",
   nothing: "Type a sentence, and it is translated.",
   write: "written, with probabilities",
   read: "attention while writing {word}",
@@ -47,7 +45,9 @@ const WORDS = {
   branches: { tree: "What the beam kept, step by step", step: "step {step}", end: "⟨end⟩" },
 };
 
-const [MOST_LOOKS, WAIT, said] = [3, 120, kit.WORDS];
+const [MOST_LOOKS, WAIT, said] = [3, 120, KIT];
+const kit = { asRead, clamp, fixed, h, indexed, onWidth, range, s, set, short, told }; // what the machine draws with
+
 const MOST_WORDS = 30; // rows and columns of a map: three hundred words would be ninety thousand cells
 const two = fixed(2);
 
@@ -202,7 +202,7 @@ function render({ model, el }) {
     const i = clamp(ui.get("value"), 0, Math.max(0, written.length - 1));
     const why = ui.get("by") === "beam" && !whole && failures.get(shown.sentence);
     const live = why ? `${said.running} ${told(WORDS.fails, { why })}` : said.running;
-    retext(state, news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(WORDS.recorded, { size: megabytes(ui.get("size")) }) : live) : WORDS.nothing));
+    retext(state, news || said.doubts[shown.doubts?.[0]] || (written.length ? (shown === first() ? told(said.recorded, { size: megabytes(ui.get("size")) }) : live) : WORDS.nothing));
     const isChance = ui.get("by") === "sample";
     chance.hidden = !isChance;
     knobs.forEach((knob) => knob.enable(isChance));

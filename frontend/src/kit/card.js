@@ -1,4 +1,4 @@
-/* The widget's card: name and question · controls · stage · readout · Save, Link, Reset.
+/* The widget's card: name and question · controls · stage · readout · Link, and behind a sign Save and Reset.
    Controls are placed above everything that grows or shrinks with them, so that they do not move while in use; those of a stage
    of constant height may be `below` it, as under a film.
 
@@ -152,11 +152,11 @@ export function card({ model, el, state, grows, fits = {}, below }) {
     };
     addEventListener("hashchange", restore);
     const asLink = () => hashFor(key, snapshot(), first);
+    const reset = action("reset", WORDS.reset, WORDS.resetHint, () => ((strange = false), set(structuredClone(first)), later()));
     foot.append(
       note,
-      savers({ root, stage, name: () => model.get("title"), csv, tell }),
       action("link", WORDS.link, WORDS.linkHint, async () => (inBar = await linkTo(asLink(), tell))),
-      action("reset", WORDS.reset, WORDS.resetHint, () => ((strange = false), set(structuredClone(first)), later())),
+      savers({ root, stage, name: () => model.get("title"), csv, tell, reset }),
     );
     root.tfmLink = asLink; // for a report of a mistake
     Object.keys(fits).forEach(examine);

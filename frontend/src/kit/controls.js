@@ -12,6 +12,7 @@
 
 import { h, set } from "./dom.js";
 import { clamp, general } from "./math.js";
+import { WORDS } from "./words.js";
 
 export const sub = (base, index) => h("span", {}, base, h("sub", {}, index));
 
@@ -124,6 +125,12 @@ const control = (el, input, show) => ({
     el.classList.toggle("tfm-off", !yes);
   },
 });
+
+/* Of a card with many controls, fold those after the first `most`. */
+export function fold({ bar }, most = 3) {
+  const rest = [...bar.children].filter((control) => control.matches(".tfm-control")).slice(most);
+  bar.append(h("details", { class: "tfm-more" }, h("summary", { "data-action": "others" }, WORDS.others), h("div", {}, rest)));
+}
 
 /* For each kind of control, whether it can show a value: a link may ask for another. */
 export const allows = {

@@ -1,7 +1,7 @@
 /* The kit: code shared by the book's widgets. The comment at the top of each file describes its interface. */
 export { asRead } from "./as_read.js";
 export { card } from "./card.js";
-export { sub } from "./controls.js";
+export { fold, sub } from "./controls.js";
 export { h, indexed, many, morph, onWidth, renew, retext, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { refuse } from "./link.js";
 export { heatmap, legend } from "./heatmap.js";

@@ -71,7 +71,7 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   if (flow) ui.on(trait, () => (place = ui.get(trait))); // a hand on the scrubber
 
   const button = (control, onclick, ...inside) => h("button", { type: "button", class: "tfm-button", "data-control": `${trait} ${control}`, "aria-label": WORDS[control], onclick }, ...inside);
-  const icon = (shape) => s("svg", { width: 14, height: 14, "aria-hidden": "true" }, s("path", { d: SHAPES[shape] }));
+  const icon = (shape) => s("svg", { width: 14, height: 14, fill: "currentcolor", "aria-hidden": "true" }, s("path", { d: SHAPES[shape] }));
   const play = button("play", press, icon("play"));
   const tempo = button("speed", () => {
     speed = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];

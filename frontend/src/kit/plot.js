@@ -1,7 +1,7 @@
 /* Plot: axes on which lines, bars and points are drawn.
 
    const p = plot(ui, { x: { label, domain, log? }, y: {…}, height = 220, low?, square?, label });   label: for aria; low: its height on a narrow card;
-                         an axis adds “linear scale” or “log scale” to its label
+                         a logarithmic axis adds “log scale” to its label
    ui.stage.append(p.el);
    const line = p.line({ colour: "one", dash?, name? });  line([[x, y], …]);      name: at the line's right end; not moved
                          out of the way of other names, so leave out a name that would cover something
@@ -142,7 +142,7 @@ function beside(x, gap, y, words, width, left) {
 
 function drawAxes(frame, at, x, y) {
   const [low, right] = [at.height - BOTTOM, at.width - RIGHT];
-  const name = (axis) => told(axis.log ? WORDS.log : WORDS.linear, { axis: axis.label });
+  const name = (axis) => (axis.log ? told(WORDS.log, { axis: axis.label }) : axis.label);
   const parts = [s("path", { class: "tfm-axis-line", d: `M${LEFT} ${TOP}V${low}H${right}` })];
   for (const tick of at.x.ticks(Math.max(3, Math.floor(at.width / 90)))) {
     parts.push(s("path", { class: "tfm-axis-line", d: `M${at.x(tick)} ${low}v4` }), s("text", { x: at.x(tick), y: low + 17, "text-anchor": "middle" }, general(tick)));

@@ -11,7 +11,7 @@ const STYLE = [
   "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "visibility", "display",
 ];
 
-export function savers({ root, stage, name, csv, tell }) {
+export function savers({ root, stage, name, csv, tell, reset }) {
   const file = (suffix) => `${name().toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-")}.${suffix}`;
   const picture = () => new XMLSerializer().serializeToString(pictureOf(root, stage, name()));
   const choices = {
@@ -19,16 +19,18 @@ export function savers({ root, stage, name, csv, tell }) {
     PNG: async () => download(file("png"), await raster(picture())),
     CSV: csv && (() => download(file("csv"), new Blob([table(csv())], { type: "text/csv" }))),
   };
-  const menu = h("details", { class: "tfm-menu" }, h("summary", { class: "tfm-button", "data-action": "save" }, WORDS.save));
-  const list = h("div", {});
+  const menu = h("details", { class: "tfm-menu" }, h("summary", { class: "tfm-button", "data-action": "more", "aria-label": WORDS.more }, "⋯"));
+  const list = h("div", { class: "tfm-row" });
   for (const [kind, save] of Object.entries(choices)) {
     const run = async () => {
       menu.open = false;
       await save();
       tell(told(WORDS.saved, { kind }));
     };
-    if (save) list.append(h("button", { type: "button", class: "tfm-button", "data-action": `save-${kind.toLowerCase()}`, onclick: run }, kind));
+    if (save) list.append(h("button", { type: "button", class: "tfm-button", "data-action": `save-${kind.toLowerCase()}`, onclick: run }, told(WORDS.save, { kind })));
   }
+  reset.addEventListener("click", () => (menu.open = false));
+  list.append(reset);
   menu.append(list);
   menu.addEventListener("focusout", (event) => menu.contains(event.relatedTarget) || (menu.open = false));
   menu.addEventListener("keydown", (event) => {

@@ -1,6 +1,8 @@
 /* All texts of the kit, for translation; {…} is filled in by `told`. */
 export const WORDS = {
-  save: "Save",
+  more: "Save or reset",
+  save: "Save as {kind}",
+  others: "more settings",
   saved: "Saved as {kind}",
   link: "Link",
   linkHint: "Copy a link to this state",
@@ -18,7 +20,6 @@ export const WORDS = {
   keys: "keys →",
   weight: "weight",
   zero: "{unit} 0",
-  linear: "{axis} · linear scale",
   log: "{axis} · log scale",
   at: "x {x}, y {y}",
   nothing: "not a number",

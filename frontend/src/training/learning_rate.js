@@ -1,6 +1,6 @@
 /* Learning-rate widget: the paper's schedule with its peak, miscounted by micro-batches, and compared with other schedules. */
 
-import { card, clamp, fixed, general, h, linspace, logspace, player, plot, range, s, set, sub, told } from "../kit/index.js";
+import { card, clamp, fixed, fold, general, h, linspace, logspace, player, plot, range, s, set, sub, told } from "../kit/index.js";
 
 const WORDS = {
   rivals: { constant: "constant", "inverse root": "inverse root, no warm-up", cosine: "cosine", linear: "linear" },
@@ -82,6 +82,7 @@ function render({ model, el }) {
   ui.slider("steps", { label: WORDS.steps, values: [1000, 2000, 5000, 10000, 20000, 50000, 100000], format: whole });
   ui.select("compare", { label: WORDS.compare, options: [["none", WORDS.none], ...Object.entries(WORDS.rivals), ["all", WORDS.all]] });
   ui.toggle("log", { label: WORDS.log });
+  fold(ui);
 
   function draw() {
     const state = now();
