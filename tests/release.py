@@ -20,9 +20,12 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def python(version: str) -> str | None:
-    """The path of a Python of that version, on the PATH or beside this one; None where there is none."""
+    """The path of a Python of that version that runs, beside this one or on the PATH; None where there is none."""
     beside = sorted(Path(sys.base_prefix).parent.glob(f"{version}*/bin/python3"))
-    return shutil.which(f"python{version}") or (str(beside[-1]) if beside else None)
+    for path in (*map(str, beside[-1:]), shutil.which(f"python{version}")):  # a version manager may offer what it lacks
+        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            return path
+    return None
 
 
 def steps() -> dict[str, list[str]]:
