@@ -122,11 +122,13 @@ def test_space_plays_and_pauses_and_arrows_step(replay: Widget) -> None:
     assert value(replay) == 1
     play = replay.box.locator('[data-control="value play"]')
     replay.press("Space")
-    assert play.get_attribute("aria-label") == "Pause" and value(replay) == 2
+    assert play.get_attribute("aria-label") == "Pause"
     replay.press("Space")
     assert play.get_attribute("aria-label") == "Play"
+    paused = value(replay)
+    assert paused >= 2  # one step at once, and more where the machine is slow
     replay.page.wait_for_timeout(900)
-    assert value(replay) == 2
+    assert value(replay) == paused
 
 
 @pytest.mark.parametrize("leave", params(["window.scrollTo(0, document.body.scrollHeight)", "head", "value"], ["head"]))
