@@ -91,9 +91,9 @@ def test_the_schemes_are_those_of_the_style_sheet():
 def test_it_says_what_comes_next_in_the_order_of_chapters():
     chapters = {part.chapter for part in PARTS}
     assert list(ORDER) == [stem for stem in reading_order() if stem in chapters]
-    first = "Next: the exercise attention.all-queries in the chapter attention, which writes attention."
+    first = "Next: write attention, the exercise attention.all-queries in the chapter attention."
     assert repr(Machine(frozenset())) == f"0 of the 24 parts of the machine are yours.\n{first}"
-    assert "writes masked_softmax" in repr(Machine(frozenset({"attention", "causal_mask"})))
+    assert "write masked_softmax" in repr(Machine(frozenset({"attention", "causal_mask"})))
     assert "finished" in repr(Machine(frozenset(NAMES))) and "Next" not in repr(Machine(frozenset(NAMES)))
 
 

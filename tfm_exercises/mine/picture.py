@@ -102,7 +102,7 @@ class Machine:
                 '`mine.export("mine.json")` keeps your code.'
             )
         part = min(missing, key=lambda part: CHAPTERS.index(part.chapter))
-        return f"Next: the exercise {part.exercise} in the chapter {part.chapter}, which writes {part.name}."
+        return f"Next: write {part.name}, the exercise {part.exercise} in the chapter {part.chapter}."
 
     def __repr__(self) -> str:
         return "\n".join(text for text in (self._count(), self.translated, self._next()) if text)
