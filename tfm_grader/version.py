@@ -14,6 +14,7 @@ PACKAGE = Path(tfm_lib.__file__).parent
 HOME = PACKAGE.parent
 PACKAGES = ("tfm_lib", "tfm_exercises", "tfm_book", "tfm_grader")  # the packages in HOME
 JUDGES = ("tfm_grader.judging.process", "tfm_grader.written_answers")  # the modules they import are included
+AFTER = "tfm_exercises.mine.after_check"  # what a check does in a student's own notebook, and nowhere else
 
 
 @cache
@@ -37,7 +38,7 @@ def _imported(modules: tuple[str, ...]) -> set[Path]:
     while waiting:
         path = HOME.joinpath(*waiting.pop().split("."))
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if path in found or not path.is_file():
+        if path in found or not path.is_file() or path == HOME.joinpath(*AFTER.split(".")).with_suffix(".py"):
             continue
         found.add(path)
         waiting += _imports(path.read_text(encoding="utf-8"))

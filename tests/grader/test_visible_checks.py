@@ -33,6 +33,7 @@ from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import ChannelError
 from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.unprivileged import FIRST, LAST
+from tfm_grader.version import PACKAGES
 from tfm_lib._refusal import Refusal
 from tfm_lib.cli import app
 
@@ -314,7 +315,7 @@ def home(archive) -> Iterator[Path]:
     packages = made / "environment" / "lib" / SYSTEM.name / "site-packages"
     ours = next(path for path in map(Path, sys.path) if (path / "torch").is_dir())
     (packages / "all.pth").write_text(f"{ours}\n")
-    for name in ("tfm_lib", "tfm_book", "tfm_grader"):
+    for name in PACKAGES:
         shutil.copytree(ROOT / name, packages / name, ignore=shutil.ignore_patterns("__pycache__", "static"))
     subprocess.run(["chmod", "-R", "go-rwx", made / "source", *packages.glob("tfm_*")], check=True)
     yield made

@@ -67,7 +67,7 @@ export function slider(name, value, change, { label, min, max, step = 1, values,
     set(input, { "aria-valuetext": heard(now) });
   };
   const widest = [min ?? values[0], max ?? values.at(-1), value].map((x) => format(x).length);
-  output.style.minWidth = `${Math.max(...widest)}ch`;
+  output.style.minWidth = `min(${Math.max(...widest)}ch, 40cqw)`; // of the card
   const show = (now) => {
     input.value = toPosition(now);
     tell(now);
