@@ -38,10 +38,10 @@ def _imported(modules: tuple[str, ...]) -> set[Path]:
     while waiting:
         path = HOME.joinpath(*waiting.pop().split("."))
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if path in found or not path.is_file() or path == HOME.joinpath(*AFTER.split(".")).with_suffix(".py"):
+        if path in found or not path.is_file():
             continue
         found.add(path)
-        waiting += _imports(path.read_text(encoding="utf-8"))
+        waiting += {*_imports(path.read_text(encoding="utf-8"))} - {AFTER}
     return found
 
 

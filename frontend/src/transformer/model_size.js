@@ -159,8 +159,8 @@ function render({ model, el }) {
 
   ui.select("preset", { label: WORDS.preset, options: Object.entries(WORDS.presets) });
   ui.slider("value", { label: sub("d", WORDS.model), values: CHOICES.value, format: String });
-  ui.slider("n_layers", { label: WORDS.depth, min: 1, max: 24, format: String });
   ui.slider("d_ff", { label: sub("d", WORDS.ff), values: CHOICES.d_ff, format: String });
+  ui.slider("n_layers", { label: WORDS.depth, min: 1, max: 24, format: String });
   ui.slider("vocab_size", { label: WORDS.words, min: 100, max: 200000, log: true, step: 100, format: grouped });
   ui.slider("n_heads", { label: WORDS.split, values: CHOICES.n_heads, format: String });
   ui.slider("length", { label: WORDS.length, min: 1, max: 4096, log: true, step: 1, format: String });
