@@ -35,6 +35,11 @@ def test_the_list_numbers_the_chapters_in_the_order_of_the_table_of_contents():
     assert [re.search(r"/(\w+)`", line)[1] for line in lines] == [stem for stem in toc if stem in LISTED]
 
 
+def test_each_chapter_of_the_list_has_a_picture():
+    drawn = re.findall(r'<g id="(\w+)">', (CHAPTERS / "figures/chapters.svg").read_text(encoding="utf-8"))
+    assert sorted(drawn) == sorted(LISTED)
+
+
 def test_page_and_notebook_follow_the_table_of_contents(toy_book):
     toy_book.edit(
         "_config.yml",
@@ -56,7 +61,7 @@ def test_page_and_notebook_follow_the_table_of_contents(toy_book):
         toy_book.write("_toc.yml", contents(*order))
         assert toy_book.build() == 0
         items = re.search(r"<ol.*?</ol>", toy_book.page("intro"), re.DOTALL)[0]
-        return re.findall(r'href="(\w+)\.html".*?about <em>(\w+)</em>', items, re.DOTALL)
+        return re.findall(r'href="(\w+)\.html".*?About <em>(\w+)</em>', items, re.DOTALL)
 
     def told() -> str:
         return "\n".join(cell.source for cell in export_notebook(intro, toy_book.root).cells)

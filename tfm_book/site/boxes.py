@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -19,7 +18,6 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
 from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
-from tfm_book.notebooks.reading_order import listed
 from tfm_book.site.pictures import slim
 
 IMPORT = "from tfm_exercises import check"  # of a cell that nobody needs to see in a page
@@ -35,25 +33,6 @@ class Kicker(SphinxDirective):
 
     def run(self):
         return [nodes.paragraph(self.arguments[0], self.arguments[0], classes=["tfm-kicker"])]
-
-
-class ReadingOrder(SphinxDirective):
-    """`:::{reading-order}`: lists the chapters in the order of the table of contents, each with its teaser."""
-
-    has_content = True
-
-    def run(self):
-        shown = listed(Path(self.env.srcdir))
-        self.env.metadata[self.env.docname]["tfm_reading_order"] = shown
-        box = nodes.Element()
-        self.state.nested_parse(StringList(shown.splitlines(), source=str(self.env.doc2path(self.env.docname))), 0, box)
-        return box.children
-
-
-def _with_another_order(app: Sphinx, env, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """Return pages whose list of chapters is out of date, without making them depend on whole chapters."""
-    listing = {docname: known.get("tfm_reading_order") for docname, known in env.metadata.items()}
-    return [docname for docname, shown in listing.items() if shown and shown != listed(Path(env.srcdir))]
 
 
 class folded(nodes.General, nodes.Element):
@@ -281,8 +260,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("exercise", Exercise, override=True)
     app.add_directive("kicker", Kicker)
     app.add_directive("dropdown", Dropdown, override=True)
-    app.add_directive("reading-order", ReadingOrder)
-    app.connect("env-get-outdated", _with_another_order)
     app.add_node(folded, html=(_visit_folded, _tags("", "</details>\n")[1]))
     app.add_node(_summary, html=_tags("<summary>", "</summary>\n"))
     app.add_node(HideCodeCellNode, override=True, html=(_visit_hidden_cell, _tags("", "</details>\n")[1]))
