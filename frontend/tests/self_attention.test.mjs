@@ -3,11 +3,12 @@ import { test } from "node:test";
 
 import { darkest, heaviest, kindOf, kindWeights } from "../src/self_attention/attention_weights.js";
 import { bell, columns, divisor, gradientNorm, median, weightsOf } from "../src/self_attention/softmax_saturation.js";
+import { gathered, turn } from "../src/self_attention/word_in_context.js";
 import { entropy, sum } from "../src/kit/math.js";
 import { typed } from "../src/kit/tokens.js";
 import { close, golden } from "./golden.mjs";
 
-const { distributions, normal, order, own, queries, scores, states } = golden("self_attention");
+const { context, distributions, normal, order, own, queries, scores, states } = golden("self_attention");
 
 test("the norm of the Jacobian and the entropy are those of tfm_lib.self_attention", () => {
   assert.ok(distributions.length > 8);
@@ -70,4 +71,17 @@ test("words of a reader's own get the weights of their kinds, as in tfm_lib", ()
     close(kindWeights(kinds, own.scores), weights, 1e-9, sentence);
   }
   assert.deepEqual(["Dog!", "saw", ""].map((word) => kindOf(word, own.lexicon)), [0, -1, -1]);
+});
+
+test("a word in its sentence gathers and turns as in tfm_lib", () => {
+  assert.equal(context.seen.length, 8);
+  for (const { words, focus, asked, weights, output, turn: angle } of context.seen) {
+    const found = gathered({ words, focus, ...context });
+    assert.equal(found.asked, asked);
+    close(found.weights, weights, 1e-9, words.join(" "));
+    close(found.output, output, 1e-9, words.join(" "));
+    const turned = turn(found.X[asked], found.output);
+    if (angle === null) assert.ok(Number.isNaN(turned));
+    else close(turned, angle, 1e-9, words.join(" "));
+  }
 });

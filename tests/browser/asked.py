@@ -180,6 +180,7 @@ QUERIES_KEYS_VALUES = {
     "efficient/sparsity": "qk", "masking/mask_editor": "qk", "multihead/heads": "qk", "positional/rotary_pairs": "qk",
     "playground/playground": "qk",
     "self_attention/attention_weights": "qk", "self_attention/softmax_saturation": "qk",
+    "self_attention/word_in_context": "qkv",
     "training/training_replay": "qk", "transformer/follow_token": "k", "transformer/film": "qkv",
     "alignment-stages": "qkv", "alignment-two-dates": "qk", "decoding-kept": "k", "efficient-ideas": "qk", "cost-growth": "qk",
     "fig-lookup": "qkv", "fig-shapes": "qkv", "masking-shift": "qk", "multihead-ask": "qv", "multihead-shapes": "qv",

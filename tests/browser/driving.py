@@ -253,10 +253,10 @@ class Widget:
         }[control["kind"]]
 
     def usable(self) -> Iterator[str]:
-        """Controls one after the other; left out is what is off when its turn comes, set to rest by one before it."""
+        """Controls one after the other; left out is what is off or gone when its turn comes, because of one before it."""
         for name in self.controls():
             self.look()  # a machine that is on its way comes first
-            if not self.controls()[name]["off"]:
+            if not self.controls().get(name, {"off": True})["off"]:
                 yield name
 
     def enable(self, name: str) -> None:

@@ -18,6 +18,7 @@ from browser.driving import PHONE, Widget, places
 HANDLES: dict[str, dict[str, tuple[float | None, float | None]]] = {
     "attention/soft_lookup": {"value": (40, -30)},
     "positional/encoding": {"value": (None, 60), "other": (40, None)},
+    "self_attention/word_in_context": {"bank": (-40, 30), "money": (-20, -60)},
     "training/label_smoothing": {"value": (-50, None)},
     "training/learning_rate": {"value": (40, None)},
 }

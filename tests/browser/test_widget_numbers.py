@@ -32,7 +32,7 @@ from tfm_lib.widgets.data import MergeSteps
 from tfm_lib.widgets.masking import MOST, PRESETS, preset_mask
 from tfm_lib.widgets.multihead import HeadAblation, habits
 from tfm_lib.widgets.recurrence import GradientReach, path
-from tfm_lib.widgets.self_attention import SoftmaxSaturation
+from tfm_lib.widgets.self_attention import KEPT, SoftmaxSaturation
 from tfm_lib.widgets.training import TrainingReplay, rates
 from tfm_lib.widgets.transformer import PRESETS as MACHINES
 from tfm_lib.widgets.transformer import ModelSize
@@ -121,6 +121,24 @@ def mask_editor(widget: Widget) -> None:
         assert_close(saved[alive], weights[alive])
         assert saved[~alive].isnan().all()
         assert set(re.findall("“(.*?)”", widget.readout())) == {tokens[i] for i in range(n) if not alive[i]}
+
+
+def word_in_context(widget: Widget) -> None:
+    model = widget.model()
+    for sentence in model["sentences"]:
+        widget.show({"value": sentence, "focus": "bank"})
+        words = sentence.split()
+        X = tensor(
+            [model["places"][model["names"].index(word)] if word in model["names"] else [0, 0] for word in words]
+        )
+        output, weights = attention(X, X, X)
+        asked = words.index("bank")
+        assert_close(tensor([float(row["weight"]) for row in widget.rows()]), weights[asked])
+        angle = math.degrees(torch.atan2(output[asked, 1], output[asked, 0]) - torch.atan2(X[asked, 1], X[asked, 0]))
+        if abs(angle) >= KEPT:
+            assert widget.readout().endswith(f"It turns {abs(angle):.0f}° towards {model['axes'][angle > 0]}.")
+        else:
+            assert widget.readout().endswith("It keeps its direction.")
 
 
 def softmax_saturation(widget: Widget) -> None:

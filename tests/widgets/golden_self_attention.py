@@ -6,7 +6,7 @@ import torch
 
 from tfm_lib.attention import scaled_dot_score
 from tfm_lib.self_attention import entropy, softmax_jacobian
-from tfm_lib.widgets.self_attention import QUERIES, SIZES, AttentionWeights, SoftmaxSaturation
+from tfm_lib.widgets.self_attention import QUERIES, SENTENCES, SIZES, AttentionWeights, SoftmaxSaturation, WordInContext
 
 
 def numbers() -> dict:
@@ -43,7 +43,18 @@ def numbers() -> dict:
     for sentence in ("it", "The cat, it saw: “Dog”", "_cat_ it's IT 3 été", "cat " * 30):
         own.sentence = sentence
         typed.append({"sentence": sentence, "words": own.shown, "weights": own.shown_weights[0]})
+    context, seen = WordInContext(), []
+    for sentence, focus in [
+        *((one, "bank") for one in SENTENCES),
+        ("River! _Money_", "money"),
+        ("the sea", "bank"),
+        ("bank", "x"),
+    ]:
+        context.value, context.focus = sentence, focus
+        one = {"words": context.shown, "focus": focus, "asked": context.asked, "weights": context.weights}
+        seen.append(one | {"output": context.output, "turn": None if math.isnan(context.turn) else context.turn})
     return {
+        "context": {"names": context.names, "places": context.places, "seen": seen},
         "own": {"lexicon": own.lexicon, "scores": own.scores, "typed": typed},
         "distributions": [
             {"p": p, "jacobian": softmax_jacobian(p_).tolist(), "entropy": entropy(p_).item()}

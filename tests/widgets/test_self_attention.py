@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,16 @@ from matplotlib.figure import Figure
 from tfm_lib.attention import dot_score, scaled_dot_score
 from tfm_lib.drawing.display import svg_text
 from tfm_lib.self_attention import SelfAttention, entropy, softmax_jacobian
-from tfm_lib.widgets.self_attention import KEYS, PAIRS, QUERIES, SIZES, AttentionWeights, SoftmaxSaturation
+from tfm_lib.widgets.self_attention import (
+    KEYS,
+    PAIRS,
+    QUERIES,
+    SENTENCES,
+    SIZES,
+    AttentionWeights,
+    SoftmaxSaturation,
+    WordInContext,
+)
 from widgets.samples.self_attention import of
 
 WEIGHTS = [[0.5, 0.25, 0.25], [0.9, 0.05, 0.05], [0.2, 0.3, 0.5]]
@@ -176,3 +186,35 @@ def test_what_a_page_carries_is_small() -> None:
 
     assert size(SoftmaxSaturation()) <= 6 * 1024
     assert size(AttentionWeights([str(i) for i in range(12)], of(2, 12, 12))) <= 2 * 1024
+
+
+# A word in its sentence
+
+
+def test_a_word_turns_towards_what_its_sentence_is_about() -> None:
+    widget = WordInContext()
+    turned = {}
+    for widget.value in SENTENCES:
+        turned[widget.value] = widget.turn
+        X = torch.tensor(widget.vectors, dtype=torch.float64)
+        expected = torch.softmax(X @ X.T / 2**0.5, dim=-1) @ X
+        np.testing.assert_allclose(widget.output, expected[widget.asked])
+    towards = {"money": [], "river": [], "both": []}
+    for sentence, angle in turned.items():
+        both = "money" in sentence and "river" in sentence
+        towards["both" if both else "money" if re.search("money|cash", sentence) else "river"].append(angle)
+    assert max(towards["money"]) < -15 and min(towards["river"]) > 15 and abs(towards["both"][0]) < 2
+    widget.value = "the bank"
+    assert abs(widget.turn) < 1e-6 and "turned" not in widget.alt
+    widget.value = "nobody knows"
+    assert np.isnan(widget.turn) and widget.weights == [0.5, 0.5]
+
+
+def test_another_word_may_ask_and_words_may_move() -> None:
+    widget = WordInContext(value="she took money to the bank", focus="money")
+    assert widget.shown[widget.asked] == "money" and "“money” at (2.10, 0.25)" in widget.alt
+    widget.places = [[0.0, 2.0] if name == "money" else place for name, place in zip(widget.names, widget.places)]
+    widget.focus = "bank"
+    assert widget.turn > 15, "money now stands where the river was"
+    widget.focus = "nothing here"
+    assert widget.shown[widget.asked] == "money", "the first word with a place asks"

@@ -56,7 +56,7 @@ def test_target_and_loss_are_the_librarys(v, epsilon) -> None:
     right, wrong = target(v, epsilon, "all")
     assert (right, wrong) == (pytest.approx(wanted[1].item()), pytest.approx(wanted[0].item(), abs=1e-7))
     for p in (0.05, 0.6, 0.98):
-        shares = torch.full((1, v), (1 - p) / (v - 1))
+        shares = torch.full((1, v), (1 - p) / (v - 1), dtype=torch.float64)
         shares[0, 1] = p
         expected = label_smoothed_loss(shares.log(), torch.tensor([1]), epsilon).item()
         assert loss(p, v, epsilon, "all") == pytest.approx(expected, rel=1e-5)

@@ -1,4 +1,4 @@
-"""The widgets of chapter `self_attention`: attention weights of any model, and saturation of the softmax."""
+"""The widgets of chapter `self_attention`: attention weights of any model, a word in its sentence, saturation of the softmax."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import traitlets
 
-from tfm_lib.attention import dot_score
+from tfm_lib.attention import dot_score, scaled_dot_score
 from tfm_lib.self_attention import entropy, softmax_jacobian
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets._typed import typed
@@ -28,6 +28,14 @@ LOOKING = Words(
     links="query → keys",
     heading="weights, 0 to {top:.1f}",
     headed="{heading}, head {head}",
+)
+CONTEXT = Words(
+    title="A word in its sentence",
+    question="Where does “bank” point if river and money both stand beside it?",
+    shared={"axes": ["money", "water"]},
+    alt="In “{sentence}”, “{word}” at {before} gathers {shares}. Its new vector is {after}{turned}.",
+    turned=", turned {angle:.0f} degrees towards {axis}",
+    now="{word}, now",
 )
 SATURATION = Words(
     title="Softmax saturation",
@@ -55,6 +63,18 @@ SATURATION = Words(
     middle="{which}, median of {queries}",
 )
 MOST = 12  # words in a reader's own sentence
+SENTENCES = (
+    "she took money to the bank",
+    "she sat on the bank of the river",
+    "the fish swim along the bank",
+    "they robbed a bank and took the cash",
+    "the bank by the river has money",
+)
+PLANE = {  # how much each word has to do with money, and with water; made up
+    "bank": (1.2, 1.2), "money": (2.1, 0.25), "cash": (1.9, 0.55), "loan": (1.75, -0.05), "robbed": (1.3, -0.3),
+    "river": (0.2, 2.15), "water": (0.55, 1.85), "fish": (-0.15, 1.75), "swim": (0.1, 1.4), "boat": (0.6, 1.5), "grass": (-0.4, 1.1),
+}  # fmt: skip
+KEPT = 2  # degrees that are no turn
 SIZES = tuple(2**power for power in range(11))  # d_k from 1 to 1024
 QUERIES, KEYS, PAIRS = 21, 10, 4000
 REACH, BINS = 4, 32  # the histogram covers −4 to 4 times √d_k
@@ -147,7 +167,7 @@ class AttentionWeights(Widget):
 
     def _kind(self, word: str) -> int:
         """Return the index of the word's kind; the last one for a word that is not in the lexicon."""
-        bare = re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
+        bare = _bare(word)
         return next((k for k, words in enumerate(self.lexicon) if bare in words.split(" ")), len(self.kinds) - 1)
 
     @property
@@ -183,6 +203,96 @@ class AttentionWeights(Widget):
             heading = say.headed.format(heading=heading, head=self.head + 1)
         matrix = self.shown_weights[self.head]
         draw.heatmap(right, matrix, tokens, keys, top, heading, focus=self.value, size=size)
+        return fig
+
+
+class WordInContext(Widget):
+    """A word as an arrow in a plane, pulled by the words beside it; `value` is the sentence, at most 12 words.
+
+    The query, the key and the value of a word are all its vector, so this is self-attention without matrices. `focus`
+    is the word that asks. `places` holds the vectors of the words in `names`; other words are the origin.
+    """
+
+    _module = traitlets.Unicode("self_attention/word_in_context").tag(sync=True)
+    words = CONTEXT
+    value = traitlets.Unicode(SENTENCES[0]).tag(sync=True)
+    focus = traitlets.Unicode("bank").tag(sync=True)
+    names = traitlets.List(traitlets.Unicode(), list(PLANE)).tag(sync=True)
+    places = Numbers([list(place) for place in PLANE.values()]).tag(sync=True)
+    axes = traitlets.List(traitlets.Unicode(), CONTEXT.shared["axes"]).tag(sync=True)
+    sentences = traitlets.List(traitlets.Unicode(), list(SENTENCES)).tag(sync=True)
+
+    @traitlets.validate("places")
+    def _valid_places(self, proposal):
+        return to_list("places", proposal["value"], (len(self.names), 2))
+
+    @property
+    def shown(self) -> list[str]:
+        """The words of the sentence."""
+        return typed(self.value, self.sentences[0].split(), MOST)
+
+    @property
+    def asked(self) -> int:
+        """Where the word that asks stands: the first `focus`, else the first word with a place."""
+        bare = [_bare(word) for word in self.shown]
+        known = (i for i, word in enumerate(bare) if word in self.names)
+        return bare.index(self.focus) if self.focus in bare else next(known, 0)
+
+    @property
+    def vectors(self) -> list[list[float]]:
+        """The vector of each word, (n, 2)."""
+        places = dict(zip(self.names, self.places))
+        return [list(places.get(_bare(word), (0.0, 0.0))) for word in self.shown]
+
+    @property
+    def weights(self) -> list[float]:
+        """What the asking word gives to each."""
+        X = torch.tensor(self.vectors, dtype=torch.float64)
+        return scaled_dot_score(X, X).softmax(dim=-1)[self.asked].tolist()
+
+    @property
+    def output(self) -> list[float]:
+        """The new vector of the asking word."""
+        X = torch.tensor(self.vectors, dtype=torch.float64)
+        return (torch.tensor(self.weights, dtype=torch.float64) @ X).tolist()
+
+    @property
+    def turn(self) -> float:
+        """Degrees from the old direction to the new one, against the clock; NaN if either vector is 0."""
+        before, after = np.array(self.vectors[self.asked]), np.array(self.output)
+        if min(np.linalg.norm(before), np.linalg.norm(after)) < 1e-9:
+            return math.nan
+        cross = before[0] * after[1] - before[1] * after[0]
+        return math.degrees(math.atan2(cross, before @ after))
+
+    @property
+    def alt(self) -> str:
+        say, angle = self.words, self.turn
+        turned = say.turned.format(angle=abs(angle), axis=self.axes[angle > 0]) if abs(angle) >= KEPT else ""
+        before, after = (f"({draw.number(x)}, {draw.number(y)})" for x, y in (self.vectors[self.asked], self.output))
+        shares, word = told(self.shown, self.weights), self.shown[self.asked]
+        return say.alt.format(
+            sentence=" ".join(self.shown), word=word, before=before, shares=shares, after=after, turned=turned
+        )
+
+    def figure(self):
+        """Draw the word's old vector and its new one, and how strongly each word pulls."""
+        fig, ax = draw.figure(width=4.6, height=4.6)
+        ends = {"xlim": (-0.7, 2.7), "ylim": (-0.7, 2.7), "aspect": "equal"}
+        plane = draw.Plane(ax, *self.axes, **ends)
+        after, before = self.output, self.vectors[self.asked]
+        for (x, y), weight in zip(self.vectors, self.weights):
+            look = {"linewidth": max(0.5, 12 * weight), "alpha": 0.35, "solid_capstyle": "round"}
+            plane.line([x, after[0]], [y, after[1]], "value", **look)
+        for (x, y), colour, width in ((before, "query", 1.5), (after, "value", 3)):
+            look = {"color": draw.colours()[colour], "linewidth": width, "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", **look})
+        for i, (word, place) in enumerate(zip(self.shown, self.vectors)):
+            if any(place):
+                plane.dot(place[0], place[1], "query" if i == self.asked else "key")
+                draw.write(ax, place[0] + 0.09, place[1] + 0.09, draw.plain(_bare(word)), ha="left")
+        now = self.words.now.format(word=draw.plain(self.shown[self.asked]))
+        draw.write(ax, after[0] + 0.09, after[1] - 0.14, now, "value", ha="left")
         return fig
 
 
@@ -303,6 +413,11 @@ class SoftmaxSaturation(Widget):
         look = {"fontsize": 9, "frameon": False, "labelcolor": draw.colours()["ink"]}
         fig.legend(*nats.get_legend_handles_labels(), loc="outside lower center", ncols=3, **look)
         return fig
+
+
+def _bare(word: str) -> str:
+    """Return the word in lower case, without what stands around it."""
+    return re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
 
 
 def _norms(p):

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from tfm_lib.widgets._attention_weights import darkest
-from tfm_lib.widgets.self_attention import QUERIES, AttentionWeights, SoftmaxSaturation
+from tfm_lib.widgets.self_attention import QUERIES, AttentionWeights, SoftmaxSaturation, WordInContext
 from widgets.reading import bars, cells, chosen, column, marked, points
 from widgets.samples import Sample, changed
 
@@ -39,6 +39,14 @@ def softmax_saturation_still(axes, widget):
     edges, counts = axes[0].patches[0].get_data().edges, axes[0].patches[0].get_data().values
     histogram = np.array(state["histogram"][state["sizes"].index(state["value"])])
     yield counts * np.diff(edges), histogram / histogram.sum()
+
+
+def word_in_context_still(axes, widget):
+    weights = column(widget.rows(), "weight")
+    yield [line.get_linewidth() for line in axes[0].lines[: len(weights)]], np.maximum(0.5, 12 * weights)
+    named = dict(zip(widget.model()["names"], widget.model()["places"]))
+    known = [named[row["word"].lower()] for row in widget.rows() if row["word"].lower() in named]
+    yield [line.get_xydata()[0] for line in axes[0].lines[len(weights) :]], known
 
 
 SAMPLES = {
@@ -90,5 +98,14 @@ SAMPLES = {
                 SoftmaxSaturation(), value=100
             ),
         },
+    ),
+    "word_in_context": Sample(
+        code="WordInContext()",
+        change="value = 'the bank'",
+        says="keeps its direction",
+        states=[{"value": "Fish swim near the bank", "focus": "fish"}, {"value": "the bank by the river has money"}],
+        still=word_in_context_still,
+        refused={"places must have shape (11, 2); it has shape (1, 2)": lambda: WordInContext(places=[[1.0, 2.0]])},
+        mistyped={"places must be numbers…": lambda: WordInContext(places=[["a", "b"]] * 11)},
     ),
 }
