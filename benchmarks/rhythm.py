@@ -60,7 +60,7 @@ MEASURE = """() => {
     figures: own('figure, .tfm-figure').filter((one) => !one.parentElement.closest('figure, .tfm-figure')).length,
     bare: own('.cell_output img, .cell_output svg').filter((one) => !one.closest('figure, .tfm-widget, .tfm-still')).length,
     in_page: own('.tfm-predict, [data-exercise-kind]').length,
-    folds: article.querySelectorAll('details').length,
+    folds: [...article.querySelectorAll('details')].filter((one) => one.checkVisibility() && !one.parentElement.closest('details')).length,
     blocks: [...article.querySelectorAll('div.cell_input pre, div[class*=highlight] pre')].filter((one) => !one.closest('.cell_output')).length,
     exercises: article.querySelectorAll('.admonition.exercise:not(.text)').length,
   };

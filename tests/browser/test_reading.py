@@ -116,6 +116,19 @@ def test_the_book_can_be_cited_by_keyboard(visit) -> None:
     assert page.locator("#tfm-cite-text").inner_text().endswith("Version 0.1.0.")
 
 
+def test_hints_come_one_at_a_time_by_keyboard(visit) -> None:
+    page = visit("chapters/masking")
+    fold = page.locator("details.hint").filter(has=page.locator(".tfm-hint")).last
+    hints = fold.locator(".tfm-hint")
+    fold.locator("summary").press("Enter")
+    seen = []
+    while (more := fold.get_by_role("button", name="Next hint")).is_visible():
+        seen.append(hints.locator("visible=true").count())
+        more.press("Enter")
+    assert hints.last.is_visible() and hints.last.evaluate("(hint) => hint === document.activeElement")
+    assert len(seen) == hints.count() - 1 >= 2
+
+
 def test_nothing_of_it_is_shown_without_scripts(visit) -> None:
     page = visit("chapters/intro", scripts=False)
     assert page.locator(".tfm-read, .tfm-go-on, .tfm-term").count() == 0

@@ -21,7 +21,7 @@ from tfm_exercises.judge import find
 from tfm_exercises.mine import after_check, store, translating
 from tfm_exercises.mine.catalogue import PARTS
 from tfm_exercises.mine.chapters import CHAPTERS as ORDER
-from tfm_exercises.mine.picture import Machine
+from tfm_exercises.mine.picture import NARROW, WIDE, Machine
 from tfm_lib._refusal import Refusal
 from tfm_lib.drawing.display import colours
 from tfm_lib.engine.translator import Translator
@@ -51,7 +51,8 @@ def test_every_part_has_one_block_that_says_whose_it_is():
             words, mine_ = " ".join(found.itertext()), part.name == "causal_mask"
             assert part.name in words and part.chapter in words
             assert ("✓" in words, "yours" in words, "library" in words) == (mine_, mine_, not mine_)
-            assert found.get("class") == ("tfm-mine" if mine_ else "tfm-library")
+            assert found.get("class").split()[1] == ("mine-yours" if mine_ else "mine-library")
+            assert len(found.findall(f"{SVG}circle")) == mine_, "the tick"
             assert found[0].tag == f"{SVG}title" and part.does in found[0].text
         assert "1 of the 24 parts of the machine are yours. Yours: causal_mask." in drawing.get("aria-label")
         assert drawing.get("role") == "img"
@@ -59,12 +60,23 @@ def test_every_part_has_one_block_that_says_whose_it_is():
 
 def test_what_runs_on_written_parts_is_lit_too():
     def lit(*names: str) -> list[str]:
-        boxes = [each for each in drawings(Machine(frozenset(names)))[0].iter(f"{SVG}g") if not each.get("data-part")]
-        return [each[2].text for each in boxes if each.get("class") == "tfm-mine"]
+        blocks = [each for each in drawings(Machine(frozenset(names)))[0].iter(f"{SVG}g") if not each.get("data-part")]
+        lit = [each for each in blocks if "mine-yours" in each.get("class")]
+        return sorted(each[3].text for each in lit if len(each) > 1)  # of one child are the heads behind attention
 
-    assert lit("layer_norm") == ["✓ add and norm"] * 4
+    assert lit("layer_norm") == ["Add & norm"] * 4
     assert lit("split_heads", "attention", "merge_heads") == []
-    assert lit("feed_forward") == ["✓ feed-forward"]
+    assert lit("feed_forward", "embed") == ["Embedding", "Feed-forward"]
+    assert lit("causal_mask", "decoder_mask", "masked_softmax") == ["Masked self-attention"]
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_it_has_the_sides_and_the_wires_of_the_big_picture(width):
+    drawing = ET.fromstring(Machine(frozenset())._svg(width))
+    sides = {part: block(drawing, part).get("class").split()[0] for part in ("embed", "decoder_layer", "train_step")}
+    assert sides == {"embed": "mine-encoder", "decoder_layer": "mine-decoder", "train_step": "mine-plain"}
+    wires = [each.get("class").split()[1] for each in drawing.iter(f"{SVG}path") if "mine-wire" in each.get("class")]
+    assert [wires.count(f"mine-{kind}") for kind in ("query", "key", "value")] == [3, 3, 3]
 
 
 def luminance(colour: tuple) -> float:
@@ -75,10 +87,12 @@ def luminance(colour: tuple) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_can_be_read_in_both_schemes(scheme):
     colour = {name: tuple(c / 255 for c in bytes.fromhex(value[1:])) for name, value in colours(scheme).items()}
-    css = Machine(frozenset())._svg(760)
-    for kind, words in (("library", "soft"), ("library", "ink"), ("mine", "ink")):
-        name, share = re.search(rf"\.tfm-{kind} rect{{fill:var\(--tfm-(\w+)\);fill-opacity:([.\d]+)", css).groups()
-        paper = [float(share) * a + (1 - float(share)) * b for a, b in zip(colour[name], colour["card"])]
+    css = Machine(frozenset())._svg(WIDE)
+    share = float(re.search(r"\.mine-tint{fill:var\(--kind\);fill-opacity:([.\d]+)", css)[1])
+    seen = [(under, 0, words) for under in ("paper", "card") for words in ("ink", "soft", "query", "key", "value")]
+    seen += [(kind, share, "ink") for kind in ("soft", "encoder", "decoder")]
+    for kind, share, words in seen:
+        paper = [share * a + (1 - share) * b for a, b in zip(colour[kind], colour["card" if share else kind])]
         high, low = sorted((luminance(paper), luminance(colour[words])), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 4.5, (kind, words)
 
@@ -127,7 +141,7 @@ def test_a_saved_picture_is_one_file_of_its_own(tmp_path):
     root = ET.parse(file).getroot()
     assert root.tag == f"{SVG}svg" and "It turns “a < b” into “c”." in " ".join(root.itertext())
     text = file.read_text(encoding="utf-8")
-    assert set(re.findall(r"var\((--[\w-]+)", text)) <= set(re.findall(r"(--[\w-]+):#", text))
+    assert set(re.findall(r"var\((--[\w-]+)", text)) <= set(re.findall(r"(--[\w-]+):[#v]", text))
     assert "prefers-color-scheme:dark" in text and not re.search(r"url\(|href|@import", text)
     with pytest.raises(Refusal, match=r"machine\.png is not called one"):
         Machine(frozenset()).save(tmp_path / "machine.png")

@@ -236,8 +236,19 @@ def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
     behind = takewhile(lambda node: isinstance(node, folded) or "cell" in node.get("classes", ()), section[at + 1 :])
     parts = [exercise, *behind]
     section[at : at + len(parts)] = [nodes.container("", classes=["tfm-exercise"])]
-    row = nodes.container("", *(part for part in parts if isinstance(part, folded)), classes=["tfm-row"])
-    section[at] += [*(part for part in parts if not isinstance(part, folded)), row]
+    folds = [part for part in parts if isinstance(part, folded)]
+    hints = [part for part in folds if "hint" in part["classes"]]
+    others = [part for part in folds if part not in hints]
+    section[at] += [part for part in parts if part not in folds]
+    section[at] += nodes.container("", *_one_fold(hints), *others, classes=["tfm-row"])
+
+
+def _one_fold(hints: list[folded]) -> list[folded]:
+    """Put the hints of an exercise into one fold; a script shows them one after the other."""
+    if len(hints) < 2:
+        return hints
+    each = [nodes.container("", *hint[1:], classes=["tfm-hint"]) for hint in hints]
+    return [fold([nodes.Text("Hints")], each, ["hint"])]
 
 
 def _title_of(section: nodes.section, cells: list[HideCodeCellNode]) -> str:

@@ -131,6 +131,7 @@ def kernel_environment(profile: Path) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "JUPYTER_PREFER_ENV_PATH": "1",  # use this environment's kernel, whatever the user has registered
         "IPYTHONDIR": str(profile),  # skip the user's start-up files
+        "TFM_MINE_FOLDER": str(profile),  # and the answers that the user has kept
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # silence a debugger warning that would appear in the page
     }
 

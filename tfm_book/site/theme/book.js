@@ -52,6 +52,20 @@
       if (event.key === "Escape") { menu.open = false; $("summary", menu).focus(); }
     });
   }
+  // Hints come one at a time; without this script, all at once.
+  for (const fold of $$("details.hint")) {
+    const [, ...later] = $$(".tfm-hint", fold);
+    if (!later.length) continue;
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "tfm-forget", textContent: "Next hint" });
+    later.forEach((hint) => (hint.hidden = true));
+    fold.append(button);
+    button.addEventListener("click", () => {
+      const hint = later.shift();
+      Object.assign(hint, { hidden: false, tabIndex: -1 });
+      button.hidden = !later.length;
+      hint.focus();
+    });
+  }
   $("[data-print]")?.addEventListener("click", () => print());
   // On paper a prediction tells its answer, and a widget is drawn as it stands here, only smaller; folds stay as they are.
   const ON_PAPER = 620; // CSS pixels that A4 and Letter have room for, less the frame of a box
