@@ -1,6 +1,6 @@
 /* Beam-tree widget: beam search over a tree of log-probabilities, step by step; width and α take effect at once. */
 
-import { asRead, card, clamp, fixed, h, live, many, onWidth, player, radios, range, retext, s, set, short, told, widthOf } from "../kit/index.js";
+import { asRead, card, clamp, fixed, h, live, many, morph, onWidth, player, radios, range, retext, s, set, short, told, widthOf } from "../kit/index.js";
 
 const WORDS = {
   tree: "Continuations by step, most probable at the top",
@@ -63,6 +63,8 @@ export function phrase(tokens, path) {
   return tokens.some((token) => token.startsWith("▁")) ? words.join("").replaceAll("▁", " ").trim() : words.join(" ");
 }
 
+const keyOf = ({ path }) => `${path},`; // begins with the key of each way that it goes on from
+
 const [ROW, TOP, HIGH] = [38, 22, 32];
 const two = fixed(2);
 
@@ -88,19 +90,19 @@ function render({ model, el }) {
   ui.slider("alpha", { label: WORDS.penalty, min: 0, max: 1, step: 0.1, format: fixed(1) });
   const stepper = player(ui, "step", { pace: 1200, label: WORDS.step, min: 1, max: ui.get("depth"), open: true, at: () => upTo() - 1 });
 
-  let marks = []; // what is drawn: { way, lost } and their SVG nodes
-  const pool = new Map(); // the nodes by the path of their way, so that a way keeps its own
+  let marks = []; // what is drawn: { way, name, lost } and their SVG nodes
+  const pool = new Map(); // the marks by the path of their way, so that a way keeps its own, and may come back while it fades
+  let grow = []; // what moves the new ones from the ends of their parents to their places
   const edges = s("g", { fill: "none" });
   const line = s("path", { class: "tfm-axis-line", style: "stroke-dasharray:2 4" });
-  const start = s("circle", { cx: 5, r: 4, style: "fill:var(--tfm-soft)" });
+  const start = s("circle", { cx: 5, style: "fill:var(--tfm-soft)" });
   const heads = s("g", { "aria-hidden": "true" }); // hidden, since each label names its step
   svg.append(edges, heads, line, start);
-  const still = svg.children.length;
   let room = 0;
   let drawn = "";
 
   function mark() {
-    const [edge, frame, word, total] = [s("path", {}), s("rect", { height: HIGH }), s("text", { x: 7, y: 14 }), s("text", { x: 7, y: 27 })];
+    const [edge, frame, word, total] = [s("path", {}), s("rect", { y: -HIGH / 2, height: HIGH }), s("text", { x: 7, y: -2 }), s("text", { x: 7, y: 12, class: "tfm-axis" })];
     return { edge, frame, word, total, node: s("g", { style: "cursor:pointer" }, frame, word, total) };
   }
 
@@ -108,59 +110,59 @@ function render({ model, el }) {
     const fit = Math.max(2, Math.floor((room - 16) / (room < 420 ? 88 : 104)));
     const first = Math.max(1, last - fit + 1);
     const across = Math.min(150, (room - 16) / Math.min(fit, Math.max(last, 4)));
-    const wide = across - 26;
-    const x = (step) => 16 + (step - first) * across;
-    const y = (rank) => TOP + rank * ROW + (rank >= width() ? 12 : 0);
-    const had = svg.contains(document.activeElement);
-    const old = new Map(pool);
-    const grow = []; // what moves the new ones from their parents to their places
-    pool.clear();
-    marks = [];
-    for (const step of range(last - first + 1).map((i) => first + i)) {
-      const { kept, pruned } = now.steps[step - 1];
-      for (const way of [...kept, ...pruned]) {
-        const lost = way.rank >= width();
-        const name = way.ended ? ui.get("shared").end : asRead(tokens()[way.token], tokens());
-        const most = Math.max(3, Math.floor(((wide - 10) * name.length) / Math.max(1, widthOf([name], 13))));
-        const [left, high] = [step > first ? x(step - 1) + wide : first === 1 ? 5 : 0, y(way.from.rank)];
-        const key = way.path.join();
-        const shown = old.get(key) ?? mark();
-        const put = (a, b, end, opacity) => {
-          const [middle, low] = [((left + end) / 2).toFixed(1), b + HIGH / 2];
-          set(shown.edge, { d: `M${left.toFixed(1)} ${high + HIGH / 2}C${middle} ${high + HIGH / 2} ${middle} ${low} ${end.toFixed(1)} ${low}` });
-          set(shown.node, { transform: `translate(${a.toFixed(1)} ${b})`, opacity });
-        };
-        const go = () => put(x(step), y(way.rank), x(step));
-        if (old.delete(key)) go();
-        else {
-          put(left - wide, high, left, 0);
-          grow.push(go);
-        }
-        set(shown.frame, { width: wide.toFixed(1), rx: way.ended ? 15 : 5 });
-        set(shown.word, { style: `fill:var(--tfm-${lost ? "soft" : "ink"})` });
-        set(shown.total, { style: "font-size:11.5px;fill:var(--tfm-soft)" });
-        retext(shown.word, short(name, most));
-        retext(shown.total, two(way.total));
-        pool.set(key, shown);
-        marks.push({ way, name, lost, ...shown });
-      }
-    }
-    heads.replaceChildren(
-      ...range(last - first + 1).map((i) => s("text", { class: "tfm-axis", x: x(first + i).toFixed(1), y: 12 }, told(ui.get("shared").step, { step: first + i }))),
-    );
-    set(line, { d: `M0 ${y(width()) - 9}H${room}` });
-    set(start, { cy: y(0) + HIGH / 2, visibility: first === 1 ? "visible" : "hidden" });
-    set(svg, { width: room, height: TOP + (width() + PRUNED) * ROW + 12 });
-    for (const { edge, node } of old.values()) [edge, node].forEach((gone) => gone.remove());
-    marks.forEach(({ edge, node }, i) => {
-      if (edge !== edges.children[i]) edges.insertBefore(edge, edges.children[i]);
-      if (node !== svg.children[still + i]) svg.insertBefore(node, svg.children[still + i]);
+    const wide = Math.floor(across) - 26;
+    const x = (step) => Math.round(16 + (step - first) * across);
+    const y = (rank) => TOP + HIGH / 2 + rank * ROW + (rank >= width() ? 12 : 0); // the middle of a box
+    const ends = ({ length, rank, from }) => [[length > 1 ? x(length - 1) + wide : 5, y(from.rank)], [x(length), y(rank)]];
+    const put = ({ edge, node, gone }, [left, high], [a, b], size = 1) => {
+      const middle = (left + a) / 2;
+      set(edge, { d: `M${left} ${high}C${middle} ${high} ${middle} ${b} ${a} ${b}`, opacity: gone && 0 });
+      set(node, { transform: `translate(${a} ${b}) scale(${size})`, opacity: gone && 0 });
+    };
+    for (const shown of pool.values()) shown.gone = true;
+    marks = now.steps.slice(first - 1, last).flatMap(({ kept, pruned }) => [...kept, ...pruned]).map((way) => {
+      const key = keyOf(way);
+      const known = pool.get(key);
+      const shown = known ?? mark();
+      const parent = pool.get(keyOf(way.from));
+      const [left, to] = ends(way);
+      const lost = way.rank >= width();
+      const name = way.ended ? ui.get("shared").end : asRead(tokens()[way.token], tokens());
+      const most = Math.max(3, ((wide - 10) * name.length) / widthOf([name], 13));
+      const was = known ? known.end : parent?.gone === false ? parent.was : left; // where its end is seen now
+      Object.assign(shown, { way, key, name, lost, was, end: [to[0] + wide, to[1]], gone: false });
+      put(shown, ...(known ? [left, to] : [was, was, 0]));
+      if (!known) grow.push(() => put(shown, left, to));
+      set(shown.frame, { width: wide, rx: way.ended ? 15 : 5 });
+      set(shown.word, { class: lost && "tfm-axis" });
+      retext(shown.word, short(name, most));
+      retext(shown.total, two(way.total));
+      pool.set(key, shown);
+      return shown;
     });
-    if (grow.length) svg.getBoundingClientRect(); // they ease from the places that they have now
-    grow.forEach((go) => go());
+    pool.forEach((shown, key) => {
+      if (!shown.gone) return;
+      put(shown, ...ends(shown.way));
+      const drop = () => {
+        if (!shown.gone || pool.get(key) !== shown) return;
+        pool.delete(key);
+        shown.edge.remove();
+        shown.node.remove();
+      };
+      if (stepper.moves()) setTimeout(drop, 300);
+      else drop();
+    });
+    let next = null; // those that stay are not moved in the document, which would end their way
+    for (const { edge, node } of [...marks].reverse()) {
+      if (!node.parentNode || (next && node.compareDocumentPosition(next) & 2)) svg.insertBefore(node, next), edges.append(edge);
+      next = node;
+    }
+    morph(heads, range(last - first + 1).map((i) => s("text", { class: "tfm-axis", transform: `translate(${x(first + i)} 12)` }, told(ui.get("shared").step, { step: first + i }))));
+    set(line, { d: `M0 ${y(width()) - HIGH / 2 - 9}H${room}` });
+    set(start, { cy: y(0), r: first > 1 ? 0 : 4 });
+    set(svg, { width: room, height: TOP + (width() + PRUNED) * ROW + 12 });
     const place = ({ way, name, lost }) => told(WORDS.way, { word: name, step: way.length, text: text(way), log: two(way.total), fate: lost ? WORDS.pruned : WORDS.kept });
     group.adopt(marks.map(({ node }) => node), marks.map(place));
-    return had;
   }
 
   function draw() {
@@ -168,22 +170,24 @@ function render({ model, el }) {
     const last = upTo(now.steps.length);
     stepper.upTo(now.steps.length, last);
     const state = [width(), alpha(), last, room, ui.get("tree").length, ui.get("tokens").join()].join(); // changes need a new drawing
-    const fresh = state !== drawn && room > 0;
-    const had = fresh && build(now, last);
-    if (fresh) drawn = state;
+    const had = svg.contains(document.activeElement);
+    if (state !== drawn && room > 0) build(now, last), (drawn = state);
     const ended = now.finished.filter((way) => way.length <= last);
     const chosen = focused(now, last);
     const at = chosen ?? ended[0] ?? now.steps[last - 1].kept[0];
-    const line = new Set();
-    for (let way = at; way; way = way.from) line.add(`${way.length} ${way.rank}`);
-    marks.forEach(({ way, edge, frame, lost }) => {
-      const on = line.has(`${way.length} ${way.rank}`);
-      set(edge, { style: `stroke:var(--tfm-${on ? "decoder" : "soft"});stroke-width:${on ? 3 : 1.1};stroke-opacity:${on ? 1 : lost ? 0.45 : 0.7};${lost ? "stroke-dasharray:3 3" : ""}` });
-      set(frame, { style: `fill:var(--tfm-card);stroke:var(--tfm-${on ? "decoder" : "soft"});stroke-width:${on ? 2.4 : 1};${lost ? "stroke-dasharray:3 3" : ""}` });
+    const line = keyOf(at);
+    marks.forEach(({ key, edge, frame, lost }) => {
+      const on = line.startsWith(key);
+      const look = `stroke:var(--tfm-${on ? "decoder" : "soft"});${lost ? "stroke-dasharray:3 3;" : ""}stroke-width:`;
+      set(edge, { style: `${look}${on ? 3 : 1.1};stroke-opacity:${on ? 1 : lost ? 0.45 : 0.7}` });
+      set(frame, { style: `${look}${on ? 2.4 : 1};fill:var(--tfm-card)` });
     });
-    const index = marks.findIndex(({ way }) => way.length === at.length && way.rank === at.rank);
-    group.check(Math.max(0, index));
-    const here = marks[Math.max(0, index)]?.node;
+    if (grow[0]) svg.getBoundingClientRect(); // the new ones ease from where they are now, in the colours that they have
+    grow.forEach((go) => go());
+    grow = [];
+    const index = Math.max(0, marks.findIndex(({ key }) => key === line));
+    group.check(index);
+    const here = marks[index]?.node;
     if (had && here !== document.activeElement) here?.focus({ preventScroll: true });
     source.textContent = (ui.get("source") && told(WORDS.source, { source: ui.get("source") })) + WORDS.boxes;
     tell(now, last, ended, chosen);

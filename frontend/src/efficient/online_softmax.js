@@ -1,6 +1,6 @@
 /* Online-softmax widget: one row of scores read tile by tile, and the running values. */
 
-import { card, fixed, h, player, plot, range, s, sum, told } from "../kit/index.js";
+import { card, fixed, h, player, plot, range, s, set, sum, told } from "../kit/index.js";
 
 const WORDS = {
   scores: "Scores of one query. The dashed line is the largest so far.",
@@ -53,8 +53,9 @@ function render({ model, el }) {
   const left = plot(ui, { x: axis, y: { label: score, domain: [-4, 4] }, label: WORDS.scores });
   const right = plot(ui, { x: axis, y: { label: counts, domain: [0, 1.1] }, label: WORDS.kept });
   const rule = left.rule({ colour: "ink" });
-  const dots = range(n).map(() => Object.keys(WORDS.colours).map((colour) => left.dot({ colour, r: 6 })));
-  const bars = ["two", "one"].map((colour) => right.bars({ colour }));
+  const dots = range(n).map(() => left.dot({ r: 6 })); // a dot and a bar for each key, which keep their places
+  const bars = range(n).map(() => right.bars({}));
+  const inks = [left.layer.querySelectorAll(".tfm-dot"), right.layer.querySelectorAll(".tfm-bars")];
   ui.stage.append(
     h("div", { class: "tfm-columns" },
       h("div", {}, h("p", { class: "tfm-caption" }, WORDS.scores), left.el),
@@ -75,12 +76,11 @@ function render({ model, el }) {
     const read = step() * tile;
     rule(now ? { y: now.top } : null);
     scores.forEach((each, j) => {
-      const kind = j >= read ? 2 : j >= read - tile ? 1 : 0;
-      dots[j].forEach((dot, k) => dot(k === kind ? [j + 1, each] : null));
+      const kind = Object.keys(WORDS.colours)[j >= read ? 2 : j >= read - tile ? 1 : 0];
+      for (const ink of inks) set(ink[j], { style: `--c:var(--tfm-${kind})` });
+      dots[j]([j + 1, each]);
+      bars[j]([[j + 0.6, j + 1.4, j < read ? Math.exp(each - now.top) : 0]]);
     });
-    const bar = (j) => [j + 0.6, j + 1.4, Math.exp(scores[j] - now.top)];
-    bars[0](range(Math.max(0, read - tile)).map(bar));
-    bars[1](range(Math.min(tile, read)).map((k) => bar(read - tile + k)));
     ui.say(...sentence(now));
   }
 

@@ -1,6 +1,6 @@
 /* Follow-token widget: what the vectors of all words say, stage by stage up the model, and the numbers of one of them. */
 
-import { below, card, clamp, fixed, h, live, mean, player, range, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, live, mean, morph, player, range, retext, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   layer: "layer {layer} · {step}",
@@ -17,8 +17,10 @@ const WORDS = {
   drawn: "{label}, {count} numbers: the least {least}, number {lowest}; the largest {most}, number {highest}",
   logits: "the {count} largest logits",
   vector: "the vector of “{token}”, {count} of its {width} numbers, between ± {top}",
-  active: "{added} · {count} hidden units are above 0",
+  thin: "; thin bars: {added}",
+  active: " · {count} hidden units are above 0",
   looks: "weights of “{token}”: where it looks",
+  still: "this step looks at no word",
   nearest: "At each step upward, the word whose embedding lies nearest to each vector",
   says: "At each step upward, the word that each vector would write if the machine ended there; the stronger the colour, the surer",
   told: "{token} of the {sentence}, {step}. Number {number} is {value}{added}.{length}{most} {kind}: {words}",
@@ -30,7 +32,7 @@ const WORDS = {
 };
 
 const two = fixed(2);
-const [WIDE, HIGH] = [640, 150]; // size of the drawing of a vector
+const [WIDE, HIGH] = [640, 180]; // size of the drawing of a vector
 
 const whole = (x, lo, hi, otherwise) => (Number.isInteger(x) ? clamp(x, lo, hi) : otherwise);
 
@@ -83,9 +85,7 @@ function render({ model, el }) {
   const play = player(ui, "value", { pace: 1000, label: WORDS.step, min: 0, max: now().stages.length - 1, heard, format: (step) => heard(step).padEnd(longest, "\u00a0") });
 
   const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
-  const [first, second] = [vectorOf(shared.vector), vectorOf(shared.added)];
-  const looks = h("div", { style: "min-height:72px" }); // the room of a line of words with weights
-  ui.stage.append(words.el, map, looks, h("div", { style: "display:flex;flex-wrap:wrap;gap:0 26px" }, [first, second].map(({ el }) => h("div", { style: "flex:1 1 17rem" }, el))), shapes);
+  const looks = h("div");
 
   function choose({ target }) {
     const [cell, row] = [target.closest("td"), target.closest("tr")];
@@ -108,52 +108,54 @@ function render({ model, el }) {
       tokens.forEach((_, j) => {
         const [word, share] = (at >= 0 && at <= step && stages[at].says[j][0]) || ["", 0];
         const cell = row.cells[j + 1];
-        if (at >= 0 && cell.textContent !== word) cell.textContent = word;
-        set(cell, { style: `--w:${clamp(share, 0, 1)}`, class: j === i ? "tfm-chosen" : null });
+        if (at >= 0) retext(cell, word);
+        set(cell, { style: `height:calc(1lh + 1px);--w:${clamp(share, 0, 1)}`, class: j === i ? "tfm-chosen" : null });
       });
     });
   }
   ui.slider("number", { label: WORDS.number, min: 1, max: kept(), format: String });
 
-  /* Bars up and down from 0; pointing at one selects it. */
-  function vectorOf(label) {
-    const caption = h("p", { class: "tfm-caption", style: "min-height:2lh" });
-    const zero = s("path", { class: "tfm-axis-line" });
-    const group = s("g", { class: "tfm-bars" });
-    const svg = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, style: "width:100%;height:auto", role: "img" }, group, zero);
-    const point = (event) => {
-      const box = svg.getBoundingClientRect();
-      ui.set({ number: clamp(Math.floor(((event.clientX - box.left) / box.width) * kept()), 0, kept() - 1) + 1 });
+  /* Bars up and down from 0, and on each a thin one from x to x + what was added; pointing at one selects it. */
+  const about = h("p", { class: "tfm-caption", style: "min-height:2lh" });
+  const [bars, thin] = [s("g"), s("g", { style: "fill:var(--tfm-soft)" })];
+  const middle = HIGH / 2;
+  const point = (event) => {
+    const box = svg.getBoundingClientRect();
+    ui.set({ number: clamp(Math.ceil(((event.clientX - box.left) / box.width) * kept()), 1, kept()) });
+  };
+  const svg = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, width: "100%", role: "img", onclick: point, onpointermove: (event) => event.pointerType !== "touch" && point(event) }, bars, s("path", { class: "tfm-axis-line", d: `M0 ${middle}H${WIDE}` }), thin);
+  const drawn = (label, row) => {
+    const [least, most] = [Math.min(...row), Math.max(...row)];
+    return told(WORDS.drawn, { label, count: row.length, least: two(least), lowest: row.indexOf(least) + 1, most: two(most), highest: row.indexOf(most) + 1 });
+  };
+
+  /* `grows`: each thin bar first grows where x ends, then the bar itself goes there. */
+  function vectors(row, from, added, top, colour, chosen, grows) {
+    set(svg, { "aria-label": drawn(shared.vector, row) + (added ? `; ${drawn(shared.added, added)}` : "") });
+    set(bars, { style: `fill:var(--tfm-${colour});fill-opacity:.75` });
+    const step = WIDE / row.length;
+    const unit = (middle - 2) / top;
+    const bar = (group, i, wide, a, b, style) => {
+      set(group.children[i] ?? group.appendChild(s("rect")), { x: (i + 0.5) * step - wide / 2, y: (middle - Math.max(a, b) * unit).toFixed(1), width: wide, height: (Math.abs(b - a) * unit).toFixed(1), style });
     };
-    set(svg, { onclick: point, onpointermove: (event) => event.pointerType !== "touch" && point(event) });
-    return {
-      el: h("div", { class: "tfm-figure-box" }, caption, svg),
-      svg,
-      draw(row, top, colour, words, chosen) {
-        caption.textContent = words;
-        const [least, most] = [Math.min(...row), Math.max(...row)];
-        set(svg, { "aria-label": told(WORDS.drawn, { label, count: row.length, least: two(least), lowest: row.indexOf(least) + 1, most: two(most), highest: row.indexOf(most) + 1 }) });
-        while (group.childElementCount < row.length) group.append(s("rect", {}));
-        while (group.childElementCount > row.length) group.lastChild.remove();
-        const step = WIDE / row.length;
-        const middle = HIGH / 2;
-        const unit = (middle - 2) / top;
-        row.forEach((x, i) => {
-          const tall = Math.max(0.5, Math.abs(x) * unit);
-          set(group.children[i], { x: (i * step + 1).toFixed(1), y: (x > 0 ? middle - tall : middle).toFixed(1), width: (step - 2).toFixed(1), height: tall.toFixed(1), style: `fill:var(--tfm-${i === chosen ? "ink" : colour});fill-opacity:${i === chosen ? 1 : 0.75}` });
-        });
-        set(zero, { d: `M0 ${middle}H${WIDE}` });
-      },
-    };
+    row.forEach((x, i) => bar(bars, i, step - 2, 0, x, (i === chosen ? "fill:var(--tfm-ink);fill-opacity:1;" : "") + (grows ? "transition-delay:.24s" : "")));
+    from.forEach((x, i) => {
+      bar(thin, i, 6, x, x + (added?.[i] ?? 0), grows && "transition:none");
+      if (grows) thin.children[i].animate([{ y: `${middle - x * unit}px`, height: 0, offset: 0 }], 240);
+    });
+    for (const group of [bars, thin]) while (group.children[row.length]) group.lastChild.remove();
   }
 
   /* Read-only words with weights. */
   function chips(caption, items) {
-    const each = items.map(([word, share]) => h("span", { class: "tfm-token", role: "listitem", style: `cursor:default;--w:${clamp(share, 0, 1)}` }, h("span", {}, word), h("i", {}), h("small", {}, two(share))));
+    const each = items.map(([word, share]) => h("span", { class: "tfm-token", role: "listitem", style: `cursor:default;--w:${clamp(share ?? 0, 0, 1)}` }, h("span", {}, word), h("i", {}), h("small", {}, share === undefined ? "\u00a0–\u00a0\u00a0" : two(share))));
     return [h("p", { class: "tfm-caption", style: "margin-top:10px" }, caption), h("div", { class: "tfm-tokens tfm-weighted tfm-k", role: "list" }, each)];
   }
 
+  ui.stage.append(words.el, map, looks, h("div", { class: "tfm-figure-box" }, about, svg), shapes);
+
   let shown;
+  let before; // the word and the step that were drawn before
   function draw() {
     const { stages, step, stage, source, at, i, token, asked } = now();
     const tokens = [...ui.get("src_tokens"), ...ui.get("tgt_tokens")];
@@ -168,17 +170,17 @@ function render({ model, el }) {
     const vector = stage.vectors[i];
     const added = stage.added[i];
     const logits = stage.name === "logits";
-    const top = reach(vector, added ?? []);
-    const width = ui.get("width");
-    shapes.textContent = stage.shapes;
-    first.draw(vector, top, source ? "encoder" : "decoder", told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width, top: two(top) }), chosen);
-    set(second.el, { style: added ? null : "visibility:hidden" });
-    second.draw(added ?? [], top, "soft", !added ? "" : stage.active[i] === undefined ? shared.added : told(WORDS.active, { added: shared.added, count: stage.active[i] }), chosen);
-    const meant = stage.says[i];
+    const here = at * 1000 + step;
+    const stream = (each, k) => !k || each.added[i]; // one scale for all of it, so that from step to step only what is added moves
+    const top = reach(...(stream(stage, step) ? stages.filter(stream) : [stage]).map((each) => each.vectors[i]));
+    shapes.textContent = stage.shapes + (stage.active[i] >= 0 ? told(WORDS.active, { count: stage.active[i] }) : "");
+    about.textContent = told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width: ui.get("width"), top: two(top) }) + (added ? told(WORDS.thin, { added: shared.added }) : "");
+    vectors(vector, (stages[step - 1] ?? stage).vectors[i], added, top, source ? "encoder" : "decoder", chosen, added && play.moves() && before === here - 1);
+    before = here;
     const key = JSON.stringify([at, step, row, asked]);
     if (key !== shown) {
       shown = key;
-      looks.replaceChildren(...(row.length ? chips(told(WORDS.looks, { token }), asked.map((word, j) => [word, row[j]])) : []));
+      morph(looks, ...chips(told(row.length ? WORDS.looks : WORDS.still, { token }), asked.map((word, j) => [word, row[j]])));
     }
     const best = row.indexOf(Math.max(...row));
     const sentence = source ? "source" : "target";
@@ -193,7 +195,7 @@ function render({ model, el }) {
         length: logits ? "" : told(WORDS.length, { length: two(stage.lengths[i]), added: added && told(WORDS.lengthened, { length: two(stage.added_lengths[i]) }) }),
         most: row.length > 0 && told(WORDS.most, { word: asked[best], weight: two(row[best]) }),
         kind: WORDS.kinds[sentence],
-        words: meant.map(([word, share]) => `“${word}” ${two(share)}`).join(" · "),
+        words: stage.says[i].map(([word, share]) => `“${word}” ${two(share)}`).join(" · "),
       }),
     );
   }
