@@ -9,14 +9,14 @@ import torch
 from project import ROOT
 
 from browser.bench import Bench, bench
-from browser.driving import Widget
+from browser.driving import DESKTOP, PHONE, Widget
 from tfm_lib.data import Tokenizer
 from tfm_lib.decoding import greedy_decode
 from tfm_lib.drawing import recorded
 from tfm_lib.engine.trained import save_trained
 from tfm_lib.engine.translator import Translator
 from tfm_lib.transformer import Transformer, TransformerConfig
-from tfm_lib.widgets.playground import Playground
+from tfm_lib.widgets.playground import Experiment, Playground
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,10 @@ def button(widget: Widget) -> str:
 
 def press(widget: Widget, name: str) -> None:
     widget.box.locator(f'[data-control="{name}"]').click()
+
+
+def unfold(widget: Widget) -> None:
+    widget.box.locator(".tfm-more > summary").click()
 
 
 def test_the_page_learns_what_node_learned_stops_at_once_and_goes_on(stand: Bench):
@@ -82,6 +86,7 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     press(widget, "train")
     until(lambda: button(widget) == "Pause" and update(widget) > 100)
     assert "the run before, reverse\n" in f"{said()}\n" and "Your run: reverse, positions none" in said()
+    unfold(widget)
     widget.box.locator('[data-control="n_heads"]').select_option("4")
     until(lambda: "the run before, reverse, positions none" in said())
     assert button(widget) == "Pause" and update(widget) < 400
@@ -127,36 +132,31 @@ def test_a_switch_trains_again_and_the_former_run_stays_as_a_ghost(stand: Bench)
     until(lambda: update(widget) > 50)  # back at the newest moment, one further
     press(widget, "train")
     until(lambda: update(widget) == 400 and button(widget) == "Train again")
-    assert widget.box.locator('[data-control="once"]').is_disabled(), "one update more would give up the run"
+    assert not widget.box.locator('[data-control="once"]').is_visible(), "one update more would give up the run"
 
 
 @pytest.mark.long
 def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     (widget,) = stand.show(Playground(updates=75, step=75))
     choose, outcome = "[data-control='{}']", widget.box.locator(".tfm-outcome")
-    guess = widget.box.locator(choose.format("guess"))
-    assert guess.is_disabled()
+    guess = widget.box.locator(".tfm-guesses")
+    assert not guess.is_visible()
     widget.box.locator(choose.format("experiment")).select_option("3. no causal mask")
-    assert outcome.inner_text() == "Choose what you expect, then press “Train”."
-    assert widget.box.locator(choose.format("train")).is_disabled(), "it trains before anything is expected"
+    assert outcome.inner_text() == "How many unseen words will it write? Your guess starts the training."
     assert not widget.box.locator(choose.format("causal")).is_checked()
-    guess.select_option("hardly any word")
-    assert outcome.inner_text() == "You expect that it will write hardly any word. Press “Train”."
-    assert button(widget) == "Train", "it trains before the button is pressed"
-    press(widget, "train")
+    assert button(widget) == "Train", "it trains before anything is expected"
+    press(widget, "guess-2")
     until(lambda: update(widget) == 75 and button(widget) == "Train again")
-    assert outcome.inner_text().startswith("As you expected, it writes hardly any word. In training, it copies")
+    assert outcome.inner_text().startswith("As you guessed, hardly any: 0 of 200. In training, it copies")
     option = widget.box.locator(choose.format("experiment")).locator("option").nth(3)
     until(lambda: option.inner_text() == "3. no causal mask (tried)")
-    assert guess.is_disabled(), "who has seen the end may guess"
     widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions")
     time.sleep(0.3)
     assert button(widget) == "Train", "an experiment waits for the guess"
-    guess.select_option("almost every word")
-    press(widget, "train")
-    until(lambda: outcome.inner_text() == "You expect that it will write almost every word.")
+    press(widget, "guess-0")
+    until(lambda: outcome.inner_text() == "Your guess: almost every.")
     until(lambda: update(widget) == 75 and button(widget) == "Train again")
-    assert outcome.inner_text().startswith("You expected almost every word, but it writes hardly any word.")
+    assert outcome.inner_text().startswith("You guessed almost every, but it is hardly any: ")
     widget.box.locator(choose.format("experiment")).select_option("none, play freely")
     until(lambda: widget.box.locator(choose.format("positions")).input_value() == "sinusoidal")
     time.sleep(0.3)
@@ -165,9 +165,9 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     until(lambda: button(widget) == "Pause")
     widget.box.locator(choose.format("experiment")).select_option("1. reverse without positions (tried)")
     until(lambda: button(widget) == "Train")  # it stopped the run that went on, and began none
-    assert guess.is_enabled() and outcome.inner_text().startswith("Choose what you expect")
+    assert guess.is_visible() and outcome.inner_text().startswith("How many unseen words")
     widget.box.locator(choose.format("task")).select_option("sort")  # a hand ends the experiment
-    until(lambda: button(widget) == "Train" and not outcome.inner_text())
+    until(lambda: button(widget) == "Train" and not outcome.is_visible())
     assert widget.box.locator(choose.format("experiment")).input_value() == "none, play freely"
     (again,) = stand.show(Playground())
     kept = again.box.locator(choose.format("experiment")).locator("option").all_inner_texts()
@@ -177,9 +177,49 @@ def test_an_experiment_is_guessed_run_and_judged(stand: Bench):
     ]
 
 
+# Where each part of the card stands in it; the name of the small button may change within its place.
+PLACES = """(box) => {
+  const home = box.querySelector(".tfm-card").getBoundingClientRect();
+  const parts = box.querySelectorAll("header *, .tfm-bar *, [data-stage] > *, [data-stage] > div > *, .tfm-plot, .tfm-readout");
+  return JSON.stringify([home.height, ...[...parts].map((part) => part.getBoundingClientRect()).map(({ x, y, width, height }) => [x - home.x, y - home.y, width, height].map(Math.round))]);
+}"""
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_in_a_chapter_a_guess_starts_the_training_and_nothing_moves(stand: Bench, viewport):
+    whole = [{"step": 0, "loss": None, "exact": 0}, {"step": 75, "loss": 2, "exact": 0.995}]
+    (widget,) = stand.show(Experiment(2, whole=whole), viewport=viewport)
+    before, look, said = widget.box.evaluate(PLACES), widget.look(), widget.readout
+    small = widget.box.locator('[data-control="again"]')
+    chosen = widget.box.locator('[aria-pressed="true"]')
+    assert not small.is_visible() and not chosen.count() and "199 of 200 unseen words right" in said()
+    press(widget, "guess-0")
+    seen = []
+    for _ in range(2):
+        until(
+            lambda: seen.append(widget.box.evaluate(PLACES)) or "You guessed almost every, but it is hardly" in said()
+        )
+        assert {*seen} == {before} and chosen.inner_text() == "almost every"
+        assert "In training, it copies the letter" in said() and small.inner_text() == "Again, other weights"
+        press(widget, "again")
+        until(lambda: "Update" in said() and small.inner_text() == "Pause")
+    press(widget, "again")
+    until(lambda: small.inner_text() == "Go on")
+    time.sleep(0.2)  # its last slice of time
+    rests = said()
+    time.sleep(0.3)
+    assert said() == rests
+    press(widget, "again")
+    until(lambda: small.inner_text() == "Again, other weights")
+    assert {row["run"] for row in widget.rows()} == {"all its parts", "no causal mask"}
+    widget.reset()
+    until(lambda: widget.look() == look)
+    assert widget.box.evaluate(PLACES) == before and not chosen.count()
+
+
 @pytest.mark.long
 def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
-    (widget,) = stand.show(Playground(more=True))
+    (widget,) = stand.show(Playground(gradients=True))
     before = widget.look()
 
     def drawn(colour: str) -> int:
@@ -191,6 +231,7 @@ def test_two_machines_race_and_the_gradients_are_drawn(stand: Bench):
     assert [drawn(colour) for colour in ("one", "two", "encoder", "decoder")] == [2, 0, 1, 1]
     press(widget, "train")
     until(lambda: update(widget) > 50)
+    unfold(widget)
     widget.box.locator('[data-control="rival"]').select_option("GRU with attention")
     until(lambda: 0 < update(widget) < 50)  # both begin together
     until(lambda: update(widget) > 60 and "GRU with attention:" in widget.readout())
@@ -219,7 +260,6 @@ def test_numbers_and_dates_are_learned_and_asked_in_words_of_ones_own(stand: Ben
     until(lambda: update(widget) == 300)
     until(lambda: "1999-12-24" in said())
     assert widget.cells("head 1")[0].startswith("writing 1999, looking at 24")
-    widget.box.locator('[data-control="more"]').check()
     for chosen, label in (
         ("the encoder’s own", "reading 24, looking at 24"),
         ("the decoder’s own", "writing 1999, looking at ▸"),
@@ -245,7 +285,8 @@ def test_a_model_of_tfm_train_is_opened_and_writes_what_the_library_writes(stand
     model = Transformer(TransformerConfig(len(tokenizer), d_model=64, n_heads=4, d_ff=96, n_layers=2, dropout=0.0))
     save_trained(tmp_path / "run", model, tokenizer, {})
     library = Translator.load(tmp_path / "run")
-    (widget,) = stand.show(Playground(more=True))
+    (widget,) = stand.show(Playground(gradients=True))
+    unfold(widget)
     said = widget.box.locator("[data-stage]").inner_text
     chosen = widget.box.locator('input[type="file"]')
     chosen.set_input_files(sorted((tmp_path / "run").iterdir()))

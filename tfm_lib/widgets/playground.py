@@ -1,4 +1,4 @@
-"""The widget of page `playground`: a Transformer that is trained in the page."""
+"""The widgets of page `playground`: a Transformer that is trained in the page, and one experiment with it for a chapter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPERIMENTS = [
     {
         "title": "reverse without positions",
         "change": {"positions": "none"},
-        "why": "Without positions, a word is only a bag of letters. Type tide, edit and diet: it can't tell them apart.",
+        "why": "Without positions, a word is only a bag of letters: it can't tell tide, edit and diet apart.",
     },
     {
         "title": "sort without positions",
@@ -41,7 +41,7 @@ EXPERIMENTS = [
     {
         "title": "one vector for longer words",
         "change": {"machine": "gru", "longest": 16},
-        "why": "A vector of 32 numbers holds less of a longer word. Race it against a Transformer, under “more switches”.",
+        "why": "A vector of 32 numbers holds less of a longer word. Race it against a Transformer, under “more settings”.",
     },
     {
         "title": "one layer, no residual connections",
@@ -50,7 +50,7 @@ EXPERIMENTS = [
     },
     {
         "title": "two layers, no residual connections",
-        "change": {"n_layers": 2, "residuals": False, "more": True},
+        "change": {"n_layers": 2, "residuals": False, "gradients": True},
         "why": "Each sub-layer passes on only what it computes itself. Little of the word survives, and little of the gradient comes back: see the third plot.",
     },
     {
@@ -116,7 +116,14 @@ WORDS = Words(
     alt="After {step} updates of the task {task} it reads “{word}” and writes “{written}”; {exact} of {count} unseen words "
     "are written exactly.",
     heading="“{word}” → “{written}”",
-    asked="How many words will it write after training with this change: {title}?",
+)
+EXPERIMENT = Words(
+    question="How many unseen words will it write correctly?",
+    shared={"update": "update", "exact": "unseen words written correctly, %", "count": COUNT},
+    whole="all its parts",
+    experiments=EXPERIMENTS,
+    alt="With all its parts, a Transformer writes {exact} of {count} unseen words correctly after {updates} updates.",
+    own="After {step} updates with one change ({title}), it is {exact} of {count}.",
 )
 HEADS = (1, 2, 4)
 SIZES = (8, 16, 32, 64)
@@ -159,7 +166,7 @@ class Playground(Widget):
     smoothing = traitlets.Float(0.0).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
     rival = traitlets.Unicode().tag(sync=True)
-    more = traitlets.Bool(False).tag(sync=True)
+    gradients = traitlets.Bool(False).tag(sync=True)
     map = traitlets.Unicode("cross").tag(sync=True)
     focus = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int().tag(sync=True)
@@ -186,13 +193,6 @@ class Playground(Widget):
             "moments": moments,
             "ran": {name: record["settings"][name] for name in SWITCHES},
         }
-        if 0 <= kwargs.get("experiment", -1) < len(EXPERIMENTS):
-            plan = EXPERIMENTS[kwargs["experiment"]]
-            few = [{**moment, "norms": {}} for moment in (*moments[:-1:9], moments[-1])]  # other widgets are beside it
-            offered = [each if each is plan else None for each in EXPERIMENTS]
-            shared = {**self.words.shared, "experiments": offered}
-            question = self.words.asked.format(**plan)
-            about |= {**plan["change"], "question": question, "moments": few, "shared": shared}
         super().__init__(**{**about, **kwargs})
 
     @traitlets.validate("value")
@@ -313,6 +313,83 @@ class Playground(Widget):
                 title=say.shared["head"].format(head=head + 1),
                 square=False,
             )
+        return fig
+
+
+class Experiment(Widget):
+    """One of EXPERIMENTS, for a chapter: `whole` is the recorded run of the unchanged Transformer, beside which another is trained.
+
+    `value` is the reader's guess: 0 almost every word, 1 some, 2 hardly any, −1 nothing yet. It starts the training;
+    `moments` holds what was kept of the run when it rests, and `trained` says whether there is one. `seed` is that of its
+    first weights. With `loss`, the loss is drawn in place of the share of correct words.
+    """
+
+    _module = traitlets.Unicode("playground/experiment").tag(sync=True)
+    words = EXPERIMENT
+    experiment = traitlets.Int().tag(sync=True)
+    value = traitlets.Int(-1).tag(sync=True)
+    seed = traitlets.Int(0).tag(sync=True)
+    loss = traitlets.Bool(False).tag(sync=True)
+    whole = traitlets.List(traitlets.Dict()).tag(sync=True)
+    moments = traitlets.List(traitlets.Dict()).tag(sync=True)
+    trained = traitlets.Bool(False).tag(sync=True)
+    wanted = traitlets.Bool(False).tag(sync=True)
+    engine = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, experiment: int, **kwargs: Any):
+        from tfm_lib.drawing import recorded
+
+        record = recorded("playground")
+        alike = {*SWITCHES} - {"task", "longest"}  # other tasks have no recorded run to stand beside
+        comparable = [i for i, plan in enumerate(EXPERIMENTS) if plan["change"].keys() <= alike]
+        change = EXPERIMENTS[one_of("experiment", experiment, comparable)]["change"]
+        plan = self.words.experiments[experiment]
+        shared = {
+            **self.words.shared,
+            "names": [self.words.whole, plan["title"]],
+            "why": plan["why"],
+            "word": record["word"],
+            "right": ANSWERS[record["settings"]["task"]](record["word"]),
+            "settings": {name: record["settings"][name] for name in SWITCHES} | change,
+        }
+        whole = [{name: moment[name] for name in ("step", "loss", "exact")} for moment in record["moments"]]
+        title = plan["title"][0].upper() + plan["title"][1:]
+        super().__init__(**{"experiment": experiment, "title": title, "shared": shared, "whole": whole, **kwargs})
+
+    @traitlets.validate("value")
+    def _valid_value(self, proposal):
+        return within("value", proposal["value"], -1, 2)
+
+    @traitlets.validate("seed")
+    def _valid_seed(self, proposal):
+        return within("seed", proposal["value"], 0, SEEDS - 1)
+
+    @traitlets.observe("wanted")
+    def _hand_over(self, change: Any) -> None:
+        if change["new"]:
+            self.engine = built("page/engine.js") or ""
+
+    @property
+    def alt(self) -> str:
+        last = self.whole[-1]
+        said = [self.words.alt.format(exact=round(COUNT * last["exact"]), count=COUNT, updates=last["step"])]
+        if self.moments:
+            now, title = self.moments[-1], self.shared["names"][1]
+            exact = round(COUNT * now["exact"])
+            said.append(self.words.own.format(step=now["step"], title=title, exact=exact, count=COUNT))
+        return " ".join(said)
+
+    def figure(self):
+        """Draw how often unseen words were correct: with all parts, and in the reader's run."""
+        fig, ax = draw.figure(width=5, height=3)
+        plane = draw.Plane(ax, self.shared["update"], self.shared["exact"])
+        looks = zip((self.whole, self.moments), ("one", "broken"), ("-", "--"), self.shared["names"], strict=True)
+        for run, colour, dash, name in looks:
+            if run:
+                exact = [100 * moment["exact"] for moment in run]
+                plane.line([moment["step"] for moment in run], exact, colour, dash, name)
+        ax.set(ylim=(0, 105))
+        plane.key(loc="lower right")
         return fig
 
 

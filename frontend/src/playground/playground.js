@@ -1,6 +1,7 @@
 /* Playground widget: a Transformer is trained in the page; its attention, what it writes and how often it is right, while it learns. */
 
-import { below, card, clamp, fixed, h, heatmap, indexed, lazy, legend, many, plot, range, retext, set, told, WORDS as KIT } from "../kit/index.js";
+import { below, card, clamp, fixed, fold, h, heatmap, indexed, legend, many, plot, range, retext, set, told } from "../kit/index.js";
+import { curve, guesses, last, opened as started, percent, spell, SPELLED, tried, verdict as judged, WORDS as SHARED } from "./shared/experiments.js";
 
 const WORDS = {
   train: "Train",
@@ -29,17 +30,11 @@ const WORDS = {
   experiment: "experiment",
   free: "none, play freely",
   numbered: "{number}. {title}",
-  guess: "it will write",
-  unsure: "…",
-  outcomes: ["almost every word", "some of the words", "hardly any word"],
-  planned: "Choose what you expect, then press “{train}”.",
-  guessed: "{expected} Press “{train}”.",
-  expected: "You expect that it will write {guess}.",
-  as: "As you expected, it writes {found}.",
-  against: "You expected {guess}, but it writes {found}.",
-  found: "It writes {found}.",
-  more: "more switches",
+  planned: "How many unseen words will it write? Your guess starts the training.",
+  expected: "Your guess: {guess}.",
+  gradients: "gradients",
   rival: "race against",
+  against: ", and a race against {machine}",
   nobody: "nobody",
   save: "Save the weights",
   open: "Open a model",
@@ -59,7 +54,6 @@ const WORDS = {
   map: "Attention of head {head}: what asks down, what it looks at across",
   cell: "{doing} {letter}, looking at {source}: {weight}",
   doing: { cross: "writing", encoder: "reading", decoder: "writing" },
-  end: "·",
   spelled: "It reads {asked} and writes {answered}",
   ghost: "dashed: the run before, {run}",
   with: "{name} {value}",
@@ -68,17 +62,17 @@ const WORDS = {
   lost: "loss {loss} nats",
   rated: "learning rate {rate}",
   pace: "{pace} updates a second",
-  resting: "A recorded run. “{train}” begins one of your own.",
-  other: "This was: {run}. Press “{train}” for: {next}.",
+  resting: "A recorded run. “{train}” begins one of your own{rival}.",
+  other: "This was: {run}. Press “{train}” for: {next}{rival}.",
   yours: "Your run: {run}",
   newest: "it has come to update {step}",
   lacks: "it doesn't know {letters}",
   cut: "it reads {count} at most",
   empty: "it can read nothing of this, so the answer is for {word}",
-  nothing: "(nothing)",
-  broken: "After update {step} the loss is no longer a number. You see the last kept update.",
-  failed: "The training stopped: {error}",
-  damaged: "engine.js is not the one of this book.",
+  grey: {
+    its: "A GRU has none of the grey parts.",
+    longest: "Numbers and dates have no longest word.",
+  },
 };
 
 const NAMES = WORDS.switches;
@@ -90,20 +84,15 @@ const WARMUPS = [1, 10, 25, 50, 100, 200, 400];
 const SMOOTHINGS = [0, 0.05, 0.1, 0.2, 0.3];
 const [SHORT, LONG] = [4, 16]; // the longest words that can be asked for
 const TYPED = 48; // characters
-const PATIENCE = 20_000; // milliseconds to wait for a kernel
 const TRANSFORMER = "transformer";
-const TRIED = "tfm-experiments"; // where a browser keeps them
 const SAID = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px;min-height:48px";
-const SPELLED = "font:700 22px var(--tfm-mono, monospace);letter-spacing:3px";
-const BOUNDS = [0.97, 0.2]; // of the outcomes: shares of exact words
-/* On paper another run's picture can be read; a narrow card keeps room for a long sentence, so that nothing below it moves. */
-const STYLE = "@media screen{.tfm-others{filter:grayscale(1) blur(1.5px)}}.tfm-whose{min-height:1lh}@media(max-width:600px){.tfm-whose{min-height:3lh}}";
+/* A narrow card keeps room for a long sentence, so that nothing below it moves; its unfolded settings scroll, so that the picture keeps its room. */
+const STYLE = ".tfm-whose{min-height:1lh}.tfm-judged{min-height:2lh}@container(max-width:600px){.tfm-whose,.tfm-judged{min-height:3lh}.tfm-more>div{max-height:6.5rem;overflow-y:auto}}";
 const CEILINGS = [3.5, 4.5, 6, 10, 30, 100]; // of the loss
 const two = fixed(2);
-const percent = (share) => Math.round(100 * share);
 
 function render({ model, el }) {
-  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "more", "map", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
+  const ui = card({ model, el, state: ["trained", "experiment", "guess", ...SWITCHES, "rival", "value", "step", "gradients", "map", "focus"], fits: { focus: below(LONG + 1) } }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
   const { machines, tasks, asks, nouns, examples, maps, where, count: COUNT, positions, update, exact: learnt, head: number, norms, steps, experiments } = ui.get("shared");
   const updates = ui.get("updates");
   const switches = (of) => Object.fromEntries(SWITCHES.map((name) => [name, of(name)]));
@@ -117,7 +106,6 @@ function render({ model, el }) {
   let [course, rival, opening, former, failure, changing] = [];
   let newest = recorded.moments.at(-1).step; // the update up to which the picture has followed the run
   const run = () => (ui.get("trained") && course?.run) || recorded;
-  const last = ({ now, moments }) => now ?? moments.at(-1);
   const at = (run, step) => (step >= last(run).step ? last(run) : run.moments.findLast((moment) => moment.step <= step) ?? run.moments[0]);
   const shown = () => at(run(), ui.get("step"));
   const fits = () => !opened() && same(run().settings, settings());
@@ -129,30 +117,39 @@ function render({ model, el }) {
 
   const train = ui.button("train", { label: WORDS.train, onclick: () => (course?.going ? stop() : begun({ go: true })) });
   const readout = ui.stage.nextElementSibling;
-  train.el.style = "font-weight:700;font-size:17px;min-width:8.5rem;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
+  train.el.style = "font-weight:700;font-size:17px;min-width:8.5rem;height:auto;padding:6px 20px;color:var(--tfm-card);background:var(--tfm-ink)";
   const once = ui.button("once", { label: WORDS.once, onclick: () => begun({ once: true }) });
   [train, once].forEach(({ el: button }) => set(button, { "data-process": "" })); // what follows takes its time
-  ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String }).el.style.flex = "1 1 270px";
-  ui.select("machine", { label: NAMES.machine, options: Object.entries(machines) });
-  ui.select("task", { label: NAMES.task, options: Object.entries(tasks) });
+  const { el: scrubber } = ui.slider("step", { label: update, min: 0, max: updates, step: 25, format: String });
+  scrubber.style.flex = "1 1 220px";
+  ui.bar.append(h("div", { class: "tfm-player", style: "grid-column:1/-1;flex-wrap:wrap;align-items:center" }, train.el, once.el, scrubber));
   /* Parts that only a Transformer has. */
-  const its = [
-    ui.select("positions", { label: NAMES.positions, options: Object.entries(positions) }),
+  const its = [ui.select("positions", { label: NAMES.positions, options: Object.entries(positions) })];
+  ui.select("task", { label: NAMES.task, options: Object.entries(tasks) });
+  const titles = experiments.map(({ title }, i) => told(WORDS.numbered, { number: i + 1, title }));
+  const experiment = ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title])] });
+  const guess = guesses(ui, (guess) => (ui.set({ guess }), begun({ go: true }, true)));
+  ui.select("machine", { label: NAMES.machine, options: Object.entries(machines) });
+  its.push(
     ui.select("n_heads", { label: NAMES.n_heads, options: HEADS }),
     ui.toggle("residuals", { label: NAMES.residuals }),
     ui.toggle("causal", { label: NAMES.causal }),
-  ];
-  ui.toggle("more", { label: WORDS.more });
-  const drawn = [
     ui.select("norm", { label: NAMES.norm, options: Object.entries(norms) }),
     ui.toggle("scale", { label: indexed(NAMES.scale) }),
     ui.toggle("feed_forward", { label: NAMES.feed_forward }),
     ui.slider("n_layers", { label: NAMES.n_layers, min: 1, max: 6, format: String }),
-  ];
-  its.push(...drawn);
+  );
   const looks = ui.select("map", { label: WORDS.looks, options: Object.entries(maps) });
+  ui.select("d_model", { label: indexed(NAMES.d_model), options: SIZES });
+  const longest = ui.slider("longest", { label: NAMES.longest, min: SHORT, max: LONG, format: String });
+  ui.slider("rate", { label: NAMES.rate, values: RATES, format: String });
+  ui.slider("warmup", { label: NAMES.warmup, values: WARMUPS, format: (count) => many(steps, count) });
+  ui.slider("smoothing", { label: NAMES.smoothing, values: SMOOTHINGS, format: String });
+  ui.slider("seed", { label: NAMES.seed, min: 0, max: 9, format: String });
+  ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] });
+  ui.toggle("gradients", { label: WORDS.gradients });
   const saved = h("code", { role: "status" });
-  const save = ui.button("weights", {
+  const { el: save } = ui.button("weights", {
     label: WORDS.save,
     onclick() {
       const file = `${ui.get("task")}.safetensors`;
@@ -160,48 +157,28 @@ function render({ model, el }) {
       saved.textContent = told(WORDS.saved, { command: `tfm translate --model ${file} "${text()}"` });
     },
   });
-  const longest = ui.slider("longest", { label: NAMES.longest, min: SHORT, max: LONG, format: String });
-  const drawer = row([
-    ...drawn,
-    ui.select("d_model", { label: indexed(NAMES.d_model), options: SIZES }),
-    longest,
-    ui.slider("rate", { label: NAMES.rate, values: RATES, format: String }),
-    ui.slider("warmup", { label: NAMES.warmup, values: WARMUPS, format: (count) => many(steps, count) }),
-    ui.slider("smoothing", { label: NAMES.smoothing, values: SMOOTHINGS, format: String }),
-    ui.slider("seed", { label: NAMES.seed, min: 0, max: 9, format: String }),
-    ui.select("rival", { label: WORDS.rival, options: [["", WORDS.nobody], ...Object.entries(machines)] }),
-    save,
-    ui.button("open", { label: WORDS.open, onclick: () => files.click() }),
-  ]);
+  const { el: choose } = ui.button("open", { label: WORDS.open, onclick: () => files.click() });
   const files = h("input", { type: "file", multiple: true, hidden: true, accept: ".safetensors,.json", onchange: () => opens(files.files) });
-  drawer.append(saved, files);
-  const titles = experiments.map((each, i) => each && told(WORDS.numbered, { number: i + 1, title: each.title })); // a chapter offers one
-  const planned = [
-    ui.select("experiment", { label: WORDS.experiment, options: [[-1, WORDS.free], ...titles.map((title, i) => [i, title]).filter(([, title]) => title)] }),
-    ui.select("guess", { label: WORDS.guess, options: [[-1, WORDS.unsure], ...WORDS.outcomes.map((words, i) => [i, words])] }),
-  ];
+  const grey = h("p", { class: "tfm-caption", style: "margin:0" });
   let done = tried();
-  const ticks = planned[0].el.querySelectorAll("option");
-  const outcome = h("p", { class: "tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
-  const plans = row(planned);
-  plans.append(outcome);
-  picture.columns.before(plans);
+  const ticks = experiment.el.querySelectorAll("option");
+  const outcome = h("p", { class: "tfm-judged tfm-outcome", role: "status", style: "margin:0;font-size:15px" });
+  status.after(outcome);
   const word = ui.text("value", { label: asks.reverse, most: TYPED });
   word.el.style = "flex:1 0 calc(100% - 5rem);max-width:28rem;min-width:0";
   word.el.remove(); // until there is a model that reads it
-
-  async function open() {
-    if (!globalThis.tfmPlayground) await (globalThis.tfmKit ? lazy("engine.js") : fromKernel(ui));
-    if (!globalThis.tfmPlayground) throw new Error(WORDS.damaged);
-    course = globalThis.tfmPlayground.course(heard);
-  }
+  looks.el.remove();
+  fold(ui);
+  ui.bar.lastChild.lastChild.append(h("div", { class: "tfm-row" }, save, choose, saved, files));
+  ui.bar.append(grey);
+  [save, choose].forEach((button) => set(button, { "data-process": "" }));
 
   /* What needs the engine, and if it fails, says so. */
   async function engaged(act) {
     ui.stage.dataset.busy = "";
     failure = undefined;
     try {
-      if (!course) await (opening ??= open());
+      course ??= await (opening ??= started(ui, heard));
       await act();
       ui.set({ trained: true });
     } catch (error) {
@@ -318,39 +295,38 @@ function render({ model, el }) {
   function draw() {
     const [now, going] = [shown(), course?.going];
     train.el.textContent = going ? WORDS.pause : !ui.get("trained") || !fits() ? WORDS.train : last(run()).step < updates && !run().broken ? WORDS.on : WORDS.again;
-    const begins = !ui.get("trained") || !fits();
-    const waits = plan() && begins && ui.get("guess") < 0; // for the guess
-    train.enable(!waits);
-    once.enable(!waits && !going && !(ui.get("trained") && fits() && last(run()).step >= updates));
-    save.enable(Boolean(course?.canSave));
-    looks.enable(Boolean(now.maps?.encoder));
-    if (!ui.get("trained") || run().settings.machine !== TRANSFORMER) looks.el.remove();
+    once.el.style.visibility = going || (ui.get("trained") && fits() && last(run()).step >= updates) ? "hidden" : "";
+    const has = { its: ui.get("machine") === TRANSFORMER, longest: example() === examples.reverse };
+    its.forEach(({ enable }) => enable(has.its));
+    longest.enable(has.longest); // a word of letters
+    save.hidden = !course?.canSave;
+    retext(grey, Object.keys(has).filter((part) => !has[part]).map((part) => WORDS.grey[part]).join(" "));
+    if (!now.maps?.encoder) looks.el.remove();
     else if (!looks.el.isConnected) picture.columns.firstChild.prepend(looks.el);
     saved.hidden = !saved.textContent;
-    longest.enable(example() === examples.reverse); // a word of letters
-    planned[1].enable(Boolean(plan()) && begins); // who has seen how it ends has nothing to guess
-    for (const part of [picture.first, picture.columns]) part.classList.toggle("tfm-others", !fits() && !opened());
+    guess.el.hidden = !plan();
+    guess.show(ui.get("guess"));
+    outcome.hidden = !plan();
     set(readout, { "aria-live": going ? "off" : "polite" }); // too fast to be read out
-    its.forEach(({ enable }) => enable(ui.get("machine") === TRANSFORMER));
-    if (drawer.isConnected !== ui.get("more")) ui.get("more") ? plans.after(drawer) : drawer.remove();
     retext(word.el.firstChild, asks[ui.get("task")] ?? asks.reverse);
     const [line, other] = ui.get("trained") ? [word.el, picture.asked] : [picture.asked, word.el];
     if (other.isConnected) other.replaceWith(line);
     const alike = (other) => run() !== recorded && ["task", "longest"].every((name) => other?.settings[name] === run().settings[name]);
     const ghost = [former, recorded].find(alike); // runs of other tasks cannot be compared
     const raced = rival?.run && { run: rival.run, now: at(rival.run, now === last(run()) ? updates : now.step), name: machines[rival.run.settings.machine] };
-    picture.draw({ run: run(), now, former: ghost, raced, row: ui.get("focus"), map: ui.get("map"), gradients: ui.get("more"), ghost: ghost && named(ghost.settings) });
+    picture.draw({ run: run(), now, former: ghost, raced, row: ui.get("focus"), map: ui.get("map"), gradients: ui.get("gradients"), ghost: ghost && named(ghost.settings) });
     status.replaceChildren(...(opened() ? [state()] : indexed(state())));
     retext(outcome, verdict());
-    titles.filter(Boolean).forEach((title, i) => retext(ticks[i + 1], done.has(titles.indexOf(title)) ? told(WORDS.done, { title }) : title));
+    titles.forEach((title, i) => retext(ticks[i + 1], done.has(i) ? told(WORDS.done, { title }) : title));
     ui.say(...sentences(now, raced));
   }
 
   /* Which run is shown, and what becomes of the word. */
   function state() {
+    const rival = ui.get("rival") && told(WORDS.against, { machine: machines[ui.get("rival")] });
     if (ui.get("trained") && opened()) return told(WORDS.opened, { name: opened(), train: WORDS.train, next: named(settings()) });
-    if (!fits()) return told(WORDS.other, { run: named(run().settings), train: WORDS.train, next: named(settings()) });
-    if (!ui.get("trained")) return told(WORDS.resting, { train: WORDS.train });
+    if (!fits()) return told(WORDS.other, { run: named(run().settings), train: WORDS.train, next: named(settings()), rival });
+    if (!ui.get("trained")) return told(WORDS.resting, { train: WORDS.train, rival });
     const { unknown, most, none } = course.doubts(text());
     const doubts = [shown() !== last(run()) && told(WORDS.newest, { step: last(run()).step }), unknown.length && told(WORDS.lacks, { letters: unknown.join(", ") }), most && told(WORDS.cut, { count: most }), none && told(WORDS.empty, { word: [last(run()).word].flat().join(" ") })];
     return [told(WORDS.yours, { run: named(run().settings) }), ...doubts.filter(Boolean)].join("; ");
@@ -359,13 +335,11 @@ function render({ model, el }) {
   /* What was expected of an experiment, and what has happened. */
   function verdict() {
     if (!plan()) return "";
-    const guess = WORDS.outcomes[ui.get("guess")];
-    const expected = guess && told(WORDS.expected, { guess });
-    if (!ui.get("trained") || !fits()) return told(guess ? WORDS.guessed : WORDS.planned, { expected, train: WORDS.train });
-    if (last(run()).step < updates) return expected ?? "";
-    const found = WORDS.outcomes[BOUNDS.filter((bound) => last(run()).exact < bound).length];
+    const guess = SHARED.outcomes[ui.get("guess")];
+    if (!guess && !(ui.get("trained") && fits())) return WORDS.planned;
+    if (!ui.get("trained") || !fits() || last(run()).step < updates) return guess ? told(WORDS.expected, { guess }) : "";
     if (guess && !done.has(ui.get("experiment"))) done = tried(ui.get("experiment"));
-    return `${told(!guess ? WORDS.found : guess === found ? WORDS.as : WORDS.against, { guess, found })} ${plan().why}`;
+    return `${judged(ui.get("guess"), last(run()).exact, COUNT)} ${plan().why}`;
   }
 
   function sentences(now, raced) {
@@ -378,8 +352,8 @@ function render({ model, el }) {
       h("div", {}, said),
       ...(raced ? [h("div", { class: "tfm-two" }, told(WORDS.raced, { machine: raced.name, exact: right(raced.now), count: COUNT, step: raced.now.step }))] : []),
       h("div", {}, more.join(" · ")),
-      ...(run().broken ? [h("div", { class: "tfm-bad" }, told(WORDS.broken, { step: run().broken }))] : []),
-      ...(trouble() ? [h("div", { class: "tfm-bad" }, told(WORDS.failed, { error: trouble() }))] : []),
+      ...(run().broken ? [h("div", { class: "tfm-bad" }, told(SHARED.broken, { step: run().broken }))] : []),
+      ...(trouble() ? [h("div", { class: "tfm-bad" }, told(SHARED.failed, { error: trouble() }))] : []),
     ];
   }
 
@@ -397,7 +371,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
   const maps = range(Math.max(...HEADS)).map((head) => {
     const names = told(WORDS.map, { head: head + 1 });
     const weight = (i, j) => two(seen.weights[head]?.[i]?.[j] ?? 0);
-    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { doing: WORDS.doing[seen.map], letter: seen.rows[i] ?? WORDS.end, source: seen.cols[j] ?? WORDS.end, weight: weight(i, j) }), most: 30, letters: 12 });
+    const map = heatmap(ui, { rows: [""], cols: [""], name: `head ${head + 1}`, label: names, onFocus: (i) => ui.set({ focus: i }), describe: (i, j) => told(WORDS.cell, { doing: WORDS.doing[seen.map], letter: seen.rows[i] ?? SHARED.end, source: seen.cols[j] ?? SHARED.end, weight: weight(i, j) }), most: 30, letters: 12 });
     return { ...map, box: h("div", { style: "flex:1 1 140px;max-width:300px" }, h("p", { class: "tfm-caption" }, told(number, { head: head + 1 })), map.el) };
   });
   const axis = { label: update, domain: [0, updates] };
@@ -422,7 +396,6 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
   const key = h("p", { class: "tfm-caption", hidden: true, style: "margin:0" }, told(WORDS.sides, Object.fromEntries(["encoder", "decoder"].map((side) => [side, h("span", { style: `border-bottom:3px solid var(--tfm-${side})` }, side)]))), last_layer);
   const columns = h("div", { class: "tfm-columns" }, h("div", {}, where, looks, scale), h("div", {}, learning.el, falling.el, note, slopes.el, key));
   const el = h("div", {}, first, columns);
-  const curve = ({ moments }, name, scale) => moments.filter((moment) => moment[name] != null).map((moment) => [moment.step, scale(moment[name])]);
   const point = (moment, name, scale) => (moment?.[name] == null ? null : [moment.step, scale(moment[name])]);
 
   function draw({ run, now, former, raced, row, map, gradients, ghost }) {
@@ -434,7 +407,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
       retext(opponent, raced.name);
       spell(against, raced.now.written, raced.now.right);
     }
-    const places = (text) => [...text, WORDS.end];
+    const places = (text) => [...text, SHARED.end];
     const { weights, rows, cols } = now.maps?.[map] ?? { weights: now.weights, rows: places(now.written), cols: places(now.word) };
     if (!now.maps?.[map]) map = "cross";
     if (weights.length || !seen) seen = { weights, rows, cols, map };
@@ -469,41 +442,7 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
       } // what is hidden has no width, and asking for it costs a layout
   }
   el.append(h("style", {}, STYLE));
-  return { el, first, columns, asked, draw };
+  return { el, columns, asked, draw };
 }
 
-const row = (controls) => h("div", { style: "display:flex;flex-wrap:wrap;align-items:center;gap:8px 22px;padding:6px 0 12px" }, controls.map(({ el }) => el));
-
-/* The experiments for which a guess was kept and judged, with one more; nothing where the browser keeps nothing. */
-function tried(more) {
-  try {
-    const done = new Set(JSON.parse(localStorage.getItem(TRIED)) ?? []);
-    if (more !== undefined) localStorage.setItem(TRIED, JSON.stringify([...done.add(more)]));
-    return done;
-  } catch {
-    return new Set();
-  }
-}
-
-/* Letters side by side; those that differ from the right ones are marked. */
-function spell(line, tokens, right) {
-  const found = range(Math.max(tokens.length, right.length)).map((i) => h("span", tokens[i] === right[i] ? {} : { class: "tfm-bad" }, tokens[i] ?? WORDS.end));
-  line.replaceChildren(...(tokens.length ? found : [h("i", { class: "tfm-caption" }, WORDS.nothing)]));
-}
-
-/* In Jupyter the kernel sends the engine once. */
-function fromKernel(ui) {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => (ui.set({ wanted: false }), reject(new Error(KIT.silent))), PATIENCE);
-    ui.on("engine", () => {
-      if (!ui.get("engine")) return;
-      clearTimeout(late);
-      (0, globalThis.eval)(ui.get("engine"));
-      ui.set({ wanted: false, engine: "" });
-      resolve();
-    });
-    ui.set({ wanted: true });
-  });
-}
-
-export default { render, words: WORDS };
+export default { render, words: { ...SHARED, ...WORDS } };

@@ -1,8 +1,8 @@
-"""Samples of the widget of page `playground`."""
+"""Samples of the widgets of page `playground`."""
 
 import numpy as np
 
-from tfm_lib.widgets.playground import Playground
+from tfm_lib.widgets.playground import Experiment, Playground
 from widgets.reading import cells, column, points
 from widgets.samples import Sample, changed
 
@@ -33,7 +33,34 @@ def playground(widget):
                 assert label == f"writing {letter}, looking at s: {weights[row][0]:.2f}"
 
 
+def experiment_still(axes, widget):
+    yield points(axes[0])[0][1:], column(widget.rows(), "update", "exact") * [1, 100]
+
+
+def experiment(widget):
+    """The recorded run of the unchanged machine, beside which a reader trains another."""
+    own = Experiment(2)
+    for name in ("loss", "exact"):
+        assert [float(row[name]) for row in widget.rows()] == [moment[name] for moment in own.whole[1:]]
+    last = own.whole[-1]
+    assert f"{round(200 * last['exact'])} of 200" in widget.readout()
+    widget.show({"loss": True})
+    assert f"a loss of {last['loss']:.2g} nats" in widget.readout()
+
+
 SAMPLES = {
+    "experiment": Sample(
+        code="Experiment(2)",
+        change="loss = True",
+        says="a loss of 0.00089 nats",
+        states=[{"loss": True}],
+        still=experiment_still,
+        refused={
+            "experiment must be one of 0, 2, 3, 4, 6, 8, 9; it is 1": lambda: Experiment(1),
+            "value must be from -1 to 2; it is 3": lambda: changed(Experiment(2), value=3),
+            "seed must be from 0 to 9; it is 10": lambda: changed(Experiment(2), seed=10),
+        },
+    ),
     "playground": Sample(
         code="Playground()",
         change="step = 300",
