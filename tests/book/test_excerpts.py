@@ -91,6 +91,11 @@ def test_a_page_shows_the_excerpt_and_folds_the_whole(toy_book, capfd: pytest.Ca
     assert "How many layers" not in shown and "return" in shown
     assert "All of" in fold and "18 lines" in fold and "How many layers" in fold
 
+    toy_book.edit("chapters/two.md", directive, f":::{{dropdown}} Code\n{directive}:::\n")
+    assert toy_book.build() == 0
+    assert "tfm-whole" not in toy_book.page("two") and "How many layers" in toy_book.page("two"), "a fold in a fold"
+    toy_book.edit("chapters/two.md", f":::{{dropdown}} Code\n{directive}:::\n", directive)
+
     toy_book.edit("toylib/steps.py", "counted, not", "measured, not")
     assert toy_book.build() == 0
     assert "measured, not" in toy_book.page("two")

@@ -207,13 +207,24 @@ def _gather(section: nodes.section) -> None:
     if not folded_cells:
         return
     gathered = HideCodeCellNode(classes=["above-input"], title=_title_of(section, folded_cells))
+    gathered += _joined(folded_cells)
     for cell in folded_cells:
-        gathered += cell.children
         around = cell.parent
         around.remove(cell)
         if not around.children:
             around.parent.remove(around)
     section += nodes.container("", gathered, classes=["cell"])
+
+
+def _joined(cells: list[HideCodeCellNode]) -> nodes.Element:
+    """Return the first cell's input with the code of all of them."""
+    blocks = [block for cell in cells for block in cell.findall(nodes.literal_block)]
+    code = "\n\n".join(block.astext().strip("\n") for block in blocks)
+    joined = nodes.literal_block(code, code, **blocks[0].attributes)
+    blocks[0].replace_self(joined)
+    first = cells[0].children[0]
+    cells[0].remove(first)
+    return first
 
 
 class Cards(SphinxPostTransform):

@@ -8,10 +8,11 @@ from typing import ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from tfm_book.notebooks.shown_code import excerpt, included_code
-from tfm_book.site.boxes import fold
+from tfm_book.site.boxes import fold, folded
 
 
 class Excerpt(SphinxDirective):
@@ -47,5 +48,24 @@ class Excerpt(SphinxDirective):
         return listing
 
 
+class NoFoldInAFold(SphinxPostTransform):
+    """Shows the whole at once where the excerpt itself stands in a fold."""
+
+    default_priority = 140  # before the files are named
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for whole in [node for node in self.document.findall(folded) if "tfm-whole" in node["classes"]]:
+            if _within_a_fold(whole):
+                listing, at = whole.next_node(nodes.literal_block), whole.parent.index(whole)
+                listing["source"] = whole.parent[at - 1]["source"]
+                whole.parent[at - 1 : at + 1] = [listing]
+
+
+def _within_a_fold(node: nodes.Element) -> bool:
+    return node.parent is not None and (isinstance(node.parent, folded) or _within_a_fold(node.parent))
+
+
 def setup(app: Sphinx) -> None:
     app.add_directive("excerpt", Excerpt)
+    app.add_post_transform(NoFoldInAFold)

@@ -152,11 +152,13 @@ function render({ model, el }) {
       if (stepper.moves()) setTimeout(drop, 300);
       else drop();
     });
-    let next = null; // those that stay are not moved in the document, which would end their way
-    for (const { edge, node } of [...marks].reverse()) {
-      if (!node.parentNode || (next && node.compareDocumentPosition(next) & 2)) svg.insertBefore(node, next), edges.append(edge);
-      next = node;
-    }
+    /* Those that stay are not moved in the document, which would end their way. */
+    const order = (within, part) => marks.reduceRight((next, { [part]: node }) => {
+      if (!node.parentNode || (next && node.compareDocumentPosition(next) & 2)) within.insertBefore(node, next);
+      return node;
+    }, null);
+    order(svg, "node");
+    order(edges, "edge");
     morph(heads, range(last - first + 1).map((i) => s("text", { class: "tfm-axis", transform: `translate(${x(first + i)} 12)` }, told(ui.get("shared").step, { step: first + i }))));
     set(line, { d: `M0 ${y(width()) - HIGH / 2 - 9}H${room}` });
     set(start, { cy: y(0), r: first > 1 ? 0 : 4 });

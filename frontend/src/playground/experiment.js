@@ -133,4 +133,4 @@ function render({ model, el }) {
   return ui.start(draw, { watch: ["value", "seed", "moments"], csv });
 }
 
-export default { render, words: { ...SHARED, ...WORDS } };
+export default { render, words: { SHARED, WORDS } };

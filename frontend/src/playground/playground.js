@@ -445,4 +445,4 @@ function pictureOf(ui, { number, update, learnt, updates, wheres }) {
   return { el, columns, asked, draw };
 }
 
-export default { render, words: { ...SHARED, ...WORDS } };
+export default { render, words: { SHARED, WORDS } };
