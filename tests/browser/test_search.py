@@ -73,7 +73,7 @@ def test_a_widget_is_found_by_its_title_and_is_in_view(visit, bases) -> None:
     title, address, _ = hits(page)[0]
     assert (title, address) == (
         "Softmax saturation",
-        "chapters/self_attention.html#tfm=self_attention/softmax_saturation.1",
+        "chapters/self_attention.html#tfm=self_attention/softmax_saturation.2",
     )
     page.locator("#search-results a").first.click()
     card = page.locator(".tfm-card[aria-label='Softmax saturation']")

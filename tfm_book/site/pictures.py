@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import xml.etree.ElementTree as ET
+from itertools import takewhile
 from pathlib import Path
 
 from docutils import nodes
@@ -138,6 +139,22 @@ class InlineSvg(SphinxPostTransform):
                 )  # fmt: skip
 
 
+class BesideItsWords(SphinxPostTransform):
+    """Puts the paragraphs that precede the big picture and the picture into one box, so that they can stand side by side."""
+
+    default_priority = 400
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for picture in list(self.document.findall(big_picture)):
+            around = picture.parent
+            at = around.index(picture)
+            words = list(takewhile(lambda node: isinstance(node, nodes.paragraph), reversed(around[:at])))[::-1]
+            around[at - len(words) : at + 1] = [
+                nodes.container("", nodes.container("", *words), picture, classes=["tfm-beside"])
+            ]
+
+
 def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
     """Return `svg` as text for an HTML page: at most as wide as its own width, with ids made unique by `prefix`."""
     ids = {element.get("id") for element in svg.iter() if element.get("id")}
@@ -178,4 +195,5 @@ def slim(text: str) -> str:
 def setup(app: Sphinx) -> None:
     app.add_directive("big-picture", BigPicture)
     app.add_node(big_picture, html=(_visit_big_picture, None))
+    app.add_post_transform(BesideItsWords)
     app.add_post_transform(InlineSvg)

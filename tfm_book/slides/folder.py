@@ -49,6 +49,8 @@ def write_decks(
     wanted: set[str] = set()
     for name in names:
         page = BeautifulSoup((built / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        for box in page.select(".tfm-beside, .tfm-beside > div"):
+            box.unwrap()
         deck = outline(page)
         if len(deck.slides) < 2:
             continue
