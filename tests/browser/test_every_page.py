@@ -22,7 +22,7 @@ from browser.asked import (
     same_colours,
     small_letters,
 )
-from browser.driving import DESKTOP, PHONE, Widget, places
+from browser.driving import DESKTOP, PHONE, Widget, places, until
 from tfm_book.notebooks.contents import pages
 
 PAGES = pages(ROOT)
@@ -189,6 +189,10 @@ def test_page_is_as_quiet_without_a_server(visit, name: str) -> None:
     assert page.evaluate("innerWidth") == 360 and sideways(page) == []
     states = page.locator(".tfm-widget").evaluate_all("(boxes) => boxes.map((box) => box.dataset.state)")
     assert set(states) <= {"live"}
+    page.emulate_media(reduced_motion="no-preference")  # players have a speed, too
+    page.reload()
+    until(page, "[...document.querySelectorAll('.tfm-widget')].every((box) => box.dataset.state === 'live')")
+    assert sideways(page) == []
     page.set_viewport_size(DESKTOP)
     assert sideways(page) == []
 

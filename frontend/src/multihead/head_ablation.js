@@ -101,7 +101,7 @@ function render({ model, el }) {
 
   const own = live(ui, { ask: () => ({ do: "ablation", off: now().off.map((i) => pathOf(data, i)) }), watch: ["mode", "value", "removed"] });
   const cells = range(n).map(() => h("div", { class: "tfm-switch" }));
-  const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": WORDS.grid, style: `grid-template-columns:auto repeat(${across},minmax(0,46px))` });
+  const grid = h("div", { class: "tfm-switches", role: "radiogroup", "aria-label": WORDS.grid, style: `white-space:nowrap;grid-template-columns:auto repeat(${across},minmax(0,46px))` });
   const group = radios(grid, { name: "value", onFocus: choose });
   const rows = range(n / across).map((row) => [
     h("span", { class: "tfm-caption", "aria-hidden": "true" }, `${places[data.places[Math.floor(row / data.n_layers)]]} ${(row % data.n_layers) + 1}`),
