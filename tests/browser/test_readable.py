@@ -1,4 +1,4 @@
-"""Figures and pictures can be read on a phone and in the dark; of widgets test_every_page.py asks it."""
+"""Figures and pictures can be read on a phone and in the dark, and boxes stand straight; of widgets test_every_page.py asks it."""
 
 from __future__ import annotations
 
@@ -48,6 +48,35 @@ def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
     grounds = [each for stem in KEPT for each in visit(f"chapters/{stem}", scheme=scheme).evaluate(GROUNDS)]
     assert len({ground for ground, *_ in grounds}) > 1, "on paper and in boxes"
     assert all(ground == cover and image.count("gradient") == 4 for ground, cover, image in grounds)
+
+
+# What has a frame and stands in another that has one, all folds open; choices and lines to sort are controls, as those of widgets.
+FRAMES = """() => {
+  const sides = ["Top", "Left", "Right", "Bottom"];
+  const framed = (node) => {
+    const style = getComputedStyle(node);
+    return sides.filter((side) => parseFloat(style[`border${side}Width`]) > 0 && !/, 0\\)|transparent/.test(style[`border${side}Color`])).length >= 3;
+  };
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  const boxes = [...document.querySelectorAll("article *")].filter((node) => !node.closest("svg, table, .katex, .tfm-card, .tfm-choice, .tfm-ask li, button, input") && framed(node));
+  return boxes.filter((box) => boxes.some((other) => other !== box && other.contains(box))).map((box) => box.outerHTML.slice(0, 120));
+}"""
+# Where blocks of the page begin, and where boxes end: folds, cards, code, and the pictures of figures.
+EDGES = """() => {
+  const left = (node) => Math.round(node.getBoundingClientRect().left), right = (node) => Math.round(node.getBoundingClientRect().right);
+  const own = (selector) => [...document.querySelectorAll(`article section > :is(${selector})`)].filter((node) => node.checkVisibility());
+  const boxes = own(".admonition, .tfm-fold, .tfm-predict, .tfm-ask, .tfm-exercise, .tfm-scroll");
+  const drawn = own("figure, .cell").flatMap((node) => [...node.querySelectorAll("svg")].slice(0, 1)).filter((node) => !node.closest(".tfm-card"));
+  return [[...new Set([...boxes, ...drawn].map(left))], [...new Set(boxes.map(right))]];
+}"""
+
+
+def test_a_page_has_one_frame_around_anything_one_edge_and_one_width_of_boxes(visit) -> None:
+    for stem in KEPT:
+        page = visit(f"chapters/{stem}")
+        (left, right) = page.evaluate(EDGES)
+        assert len(left) == 1 and len(right) == 1, (stem, left, right)
+        assert page.evaluate(FRAMES) == [], stem
 
 
 @pytest.mark.parametrize("some", params([True, False], [True], lambda some: "some" if some else "all", ()))
