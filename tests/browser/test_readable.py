@@ -55,7 +55,7 @@ FRAMES = """() => {
   const sides = ["Top", "Left", "Right", "Bottom"];
   const framed = (node) => {
     const style = getComputedStyle(node);
-    return sides.filter((side) => parseFloat(style[`border${side}Width`]) > 0 && !/, 0\\)|transparent/.test(style[`border${side}Color`])).length >= 3;
+    return sides.filter((side) => parseFloat(style[`border${side}Width`]) > 0 && !/^rgba.*, 0\\)|transparent/.test(style[`border${side}Color`])).length >= 3;
   };
   for (const fold of document.querySelectorAll("details")) fold.open = true;
   const boxes = [...document.querySelectorAll("article *")].filter((node) => !node.closest("svg, table, .katex, .tfm-card, .tfm-choice, .tfm-ask li, button, input") && framed(node));
