@@ -14,10 +14,12 @@ from sphinx.util.docutils import SphinxDirective
 from tfm_book.notebooks.shown_code import excerpt, included_code
 from tfm_book.site.boxes import fold, folded
 
+SHORT = 14  # lines of a whole that needs no fold: what an excerpt leaves out of it is mostly the docstring
+
 
 class Excerpt(SphinxDirective):
     """`{excerpt} ../tfm_lib/cost.py` with `:pyobject: name`: shows the signature and the lines that the body selects,
-    above a fold with the whole. The body gives the beginnings of lines ("A … B": from A to B); without it, the
+    above a fold with the whole if that is long. The body gives the beginnings of lines ("A … B": from A to B); without it, the
     whole is shown.
     """
 
@@ -35,9 +37,9 @@ class Excerpt(SphinxDirective):
         except (OSError, ValueError) as wrong:
             raise self.error(f"excerpt of {name} from {self.arguments[0]}: {wrong}") from wrong
         shown = self._listing(short, source=file)
-        if short == whole:
-            return [shown]
         lines = whole.count("\n") + 1
+        if short == whole or lines <= SHORT:
+            return [shown]
         title = [nodes.Text("All of "), nodes.literal("", name or ""), nodes.Text(f", {lines} lines")]
         return [shown, fold(title, [self._listing(whole)], ["tfm-whole"])]
 
