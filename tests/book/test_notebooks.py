@@ -27,6 +27,8 @@ from tiers import params
 from tfm_book.notebooks.export import CHECK, MACHINE, export_notebook
 from tfm_book.notebooks.myst import blocks, convert, parser, pieces
 from tfm_book.notebooks.outline import outline, title
+from tfm_book.notebooks.shown_code import included_code
+from tfm_book.site.excerpts import SHORT
 from tfm_lib.drawing.macros import expand_macros
 
 NOTEBOOKS = [path for path in sorted(CHAPTERS.glob("*.md")) if "{code-cell}" in path.read_text(encoding="utf-8")]
@@ -287,13 +289,15 @@ FORMULA = re.compile(r"\$\$.*?\$\$|(?<![\\$])\$[^$]+\$", re.DOTALL)
 #: What only the page or only the notebook says.
 OF_THE_PAGE = (
     ".cell, .math, .tfm-film-link, .tfm-to-notebook, .tfm-kicker, .tfm-file, .tfm-outcome > strong:first-child, .tfm-wheel, .headerlink, svg, script, button, "
-    ":has(+ .tfm-whole), .tfm-whole > summary"  # an excerpt, whose whole stands in the notebook
+    ":has(+ .tfm-whole), .tfm-whole > summary, "  # an excerpt, whose whole stands in the notebook
+    ".hint > summary"
 )
 OF_THE_NOTEBOOK = (
     r"From `tfm_lib/\w+\.py`:",
     r"\*The big picture of the Transformer stands on the first page of the book\.\*",
     r"\*In the big picture of the Transformer, this chapter is the block\* \*\*[\w-]+\*\*\.",
     r"Your machine so far:",
+    r"<summary>Hint \d</summary>",
     r"(?<=\d) in \*[^*]+\*",  # Exercise 3 in *Masking*: there it is a link
 )
 
@@ -308,6 +312,13 @@ def words_by_section(html: BeautifulSoup) -> dict[str, Counter[str]]:
     return found
 
 
+def short_wholes(path: Path) -> list[str]:
+    """The code of which the page shows an excerpt without a fold; the notebook has all of it."""
+    found = re.findall(r"```\{excerpt\} (\S+)\n:pyobject: (\S+)\n\n\S", path.read_text(encoding="utf-8"))
+    wholes = [included_code(path.parent / file, name) for file, name in found]
+    return [whole for whole in wholes if whole.count("\n") < SHORT]
+
+
 @pytest.mark.parametrize("path", params(NOTEBOOKS, NOTEBOOKS[:2], lambda path: path.stem))
 def test_a_downloaded_notebook_says_what_the_page_says(path: Path, built_book: Path) -> None:
     """Section by section and word by word, each read from what is shown of it."""
@@ -315,6 +326,8 @@ def test_a_downloaded_notebook_says_what_the_page_says(path: Path, built_book: P
     article = page.find("article")
     for caption in article.select(".cell figcaption"):  # of a plot, whose cell the notebook runs
         caption.find_parent(class_="cell").insert_after(caption.extract())
+    for listing, whole in zip(article.select(".tfm-short"), short_wholes(path), strict=True):
+        listing.string = whole
     for element in article.select(OF_THE_PAGE):
         element.decompose()
     notebook = nbformat.read(built_book / "_downloads" / f"{path.stem}.ipynb", as_version=4)

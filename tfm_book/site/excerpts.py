@@ -38,7 +38,10 @@ class Excerpt(SphinxDirective):
             raise self.error(f"excerpt of {name} from {self.arguments[0]}: {wrong}") from wrong
         shown = self._listing(short, source=file)
         lines = whole.count("\n") + 1
-        if short == whole or lines <= SHORT:
+        if short == whole:
+            return [shown]
+        if lines <= SHORT:
+            shown["classes"].append("tfm-short")
             return [shown]
         title = [nodes.Text("All of "), nodes.literal("", name or ""), nodes.Text(f", {lines} lines")]
         return [shown, fold(title, [self._listing(whole)], ["tfm-whole"])]
