@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
@@ -157,8 +158,36 @@ def _code(data: bytes, names: set[str]) -> list[str]:
         return []
 
 
+def lines_of(cell: str) -> list[str]:
+    """Return the lines as Python counts them; other characters that end a line elsewhere can stand in a comment."""
+    return cell.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def tree_of(cell: str) -> ast.Module | None:
+    """Parse a cell, without the lines that only IPython understands; None if it is not Python. Nothing is run."""
+    lines = ["" if line.lstrip()[:1] in ("%", "!", "?") else line for line in lines_of(cell)]
+    try:
+        return ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def _defining(code: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the cells that bind one of `names` (the last two if there are more), judged by their text."""
-    bound = "|".join(map(re.escape, names))
-    binds = re.compile(rf"^(?:(?:async +)?def +(?:{bound})\b|class +(?:{bound})\b|(?:{bound}) *[:=])", re.MULTILINE)
-    return [cell for cell in code if binds.search(cell)][-2:]
+    """Return the cells that bind one of `names` (the last two if there are more), as Python reads them."""
+    wanted = {*names}
+    return [cell for cell in code if (tree := tree_of(cell)) is not None and wanted & {*_bound(tree)}][-2:]
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a cell binds outside functions and classes."""
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+        waiting += ast.iter_child_nodes(node)

@@ -333,13 +333,16 @@ def test_programs_that_are_alike_stand_in_groups_with_names():
         ("m", Pair("ned", "ola", 1)),
         ("m", Pair("lou", "mia", 1)),
     ]
-    page = class_page(scores, "Masks", alike)
+    page = class_page(scores, "Masks", [*alike, ("m", Pair("kim", "mia", 0.95))])
     for row in (
         "<td>m</td><td>Kim, Lou, Mia</td><td>90 to 100 %",
         "<td>n</td><td>Kim, Lou</td><td>100 %",
         "<td>m</td><td>Ned, Ola",
     ):
         assert page.count(row) == 1, row
+    page = class_page(scores, "Masks", alike)  # Lou took from both, who share nothing
+    assert "<td>m</td><td>Kim, Lou</td><td>90 %" in page and "<td>m</td><td>Lou, Mia</td><td>100 %" in page
+    assert "Kim, Lou, Mia" not in page
 
 
 def test_values_that_differ_are_said_beside_the_question_of_the_class():

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
+from tfm_grader.notebook import lines_of, tree_of
 from tfm_grader.written_answers import Handed, own
 
 
@@ -20,43 +22,58 @@ def used(forbidden: Iterable[str], cells: Sequence[str], handed: Handed) -> list
     words = {call.rpartition(".")[2] for call in forbidden}
     if not words:
         return []
-    trees = [(cell.splitlines(), tree) for cell in cells if (tree := _tree(cell)) is not None]
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    defined = {node.name for _, tree in trees for node in ast.walk(tree) if isinstance(node, kinds)}
-    methods = {
-        node.name
-        for _, tree in trees
-        for kind in ast.walk(tree)
-        if isinstance(kind, ast.ClassDef)
-        for node in kind.body
-        if isinstance(node, kinds)
-    }
+    trees = [(lines_of(cell), tree) for cell in cells if (tree := tree_of(cell)) is not None]
+    own_names = OwnNames.of(node for _, tree in trees for node in ast.walk(tree))
     found = set()
     for lines, tree in trees:
         written = {number for number, line in enumerate(lines, start=1) if own(line, handed).strip()}
         for node in ast.walk(tree):
             if getattr(node, "lineno", 0) in written:
-                found |= {
-                    word for name in _names(node, defined, methods) for word in words if name in (word, f"{word}_")
-                }
+                found |= {word for name in _names(node, own_names) for word in words if name in (word, f"{word}_")}
     return sorted(found)
 
 
-def _names(node: ast.AST, defined: set[str], methods: set[str]) -> Iterator[str]:
-    """Yield the names that a node takes from a module or an object, but for functions and methods of the notebook's own."""
+@dataclass
+class OwnNames:
+    """What a notebook names itself: functions and classes, methods, variables, and fields of objects that it makes."""
+
+    defined: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+    fields: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, nodes: Iterable[ast.AST]) -> OwnNames:
+        names = cls()
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.defined.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                names.methods |= {part.name for part in node.body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.variables.add(node.id)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                names.fields.add(node.attr)
+            elif isinstance(node, ast.Call):
+                names.fields |= {keyword.arg for keyword in node.keywords if keyword.arg}
+        return names
+
+    def own(self, attribute: ast.Attribute) -> bool:
+        """Whether it is a method, or a field, of something that the notebook makes."""
+        of = attribute.value.id if isinstance(attribute.value, ast.Name) else ""
+        return (
+            attribute.attr in self.methods
+            or of in ("self", "cls")
+            or (of in self.variables and attribute.attr in self.fields)
+        )
+
+
+def _names(node: ast.AST, names: OwnNames) -> Iterator[str]:
+    """Yield the names that a node takes from a module or an object, but for the notebook's own."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        if node.attr not in methods and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
+        if not names.own(node):
             yield node.attr
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in defined:
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in names.defined:
         yield node.func.id
     elif isinstance(node, ast.ImportFrom):
         yield from (alias.name for alias in node.names)
-
-
-def _tree(cell: str) -> ast.Module | None:
-    """Parse a cell, without the lines that only IPython understands; None if it is not Python. Nothing is run."""
-    lines = ["" if line.lstrip()[:1] in ("%", "!", "?") else line for line in cell.splitlines()]
-    try:
-        return ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None

@@ -53,20 +53,30 @@ def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, 
 
 
 def _groups(alike: Iterable[tuple[str, Pair]], names: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Join pairs of one chapter that share a student into groups: chapter, names, and what its pairs have in common."""
-    found: list[tuple[str, set[str], list[float]]] = []
+    """Join pairs of one chapter into a group where every two of its students are a pair; others stay pairs.
+
+    Each row is the chapter, names, and what the pairs have in common. Two who share a source share nothing by that.
+    """
+    found: list[tuple[str, list[Pair]]] = []
     for stem, pair in alike:
-        members, shares = {pair.first, pair.second}, [100 * pair.share]
-        for group in [each for each in found if each[0] == stem and each[1] & members]:
-            members, shares = members | group[1], shares + group[2]
+        joined = [pair]
+        for group in [each for each in found if each[0] == stem and _members(each[1]) & _members([pair])]:
+            joined += group[1]
             found.remove(group)
-        found.append((stem, members, shares))
+        found.append((stem, joined))
     rows = []
-    for stem, members, shares in found:
-        least, most = f"{min(shares):.0f}", f"{max(shares):.0f}"
-        who = ", ".join(sorted(names.get(student, student) for student in members))
-        rows.append((stem, who, f"{most} %" if least == most else f"{least} to {most} %"))
+    for stem, pairs in found:
+        whole = len(pairs) == math.comb(len(_members(pairs)), 2)
+        for together in [pairs] if whole else [[pair] for pair in pairs]:
+            shares = [pair.share for pair in together]
+            least, most = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
+            who = ", ".join(sorted(names.get(student, student) for student in _members(together)))
+            rows.append((stem, who, f"{most} %" if least == most else f"{least} to {most} %"))
     return rows
+
+
+def _members(pairs: Iterable[Pair]) -> set[str]:
+    return {student for pair in pairs for student in (pair.first, pair.second)}
 
 
 def _waits_for(score: Score) -> list[str]:

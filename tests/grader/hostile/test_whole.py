@@ -200,6 +200,27 @@ def band(n, back, ahead):
     assert graded(ROUND, body).points == 3
 
 
+@pytest.mark.parametrize("named", ["honest", "as numpy"])
+def test_where_a_name_is_forbidden_twice_numpy_may_use_it_and_nobody_who_says_he_is_numpy(named):
+    """`numpy.linalg.qr` calls triu: it is the student's way to a number, not a way to the triangle."""
+    twice = {**MANIFEST["chapters"]["masking"]["exercises"][1], "forbidden": ["torch.triu", "torch.Tensor.triu"]}
+    process = JudgeProcess(
+        Begin(
+            manifest=manifest({**MANIFEST, "chapters": {"masking": {"exercises": [twice]}}}),
+            tests={"masking": {"": HIDDEN}},
+        )
+    )
+    process.start()
+    honest = BAND.replace("    distance", "    numpy.linalg.qr(numpy.eye(3))\n    distance", 1)
+    lying = BAND.replace("    distance", "    getattr(numpy, 'tr' + 'iu')(numpy.eye(3))\n    distance", 1)
+    cells = ["import numpy", honest] if named == "honest" else ["import numpy\n__name__ = 'numpy'", lying]
+    try:
+        job = Job(student="someone", stem="masking", ids=["masking.band"], data=notebook([IMPORTS, *cells]))
+        assert process.judge(job).exercises["masking.band"].points == (3 if named == "honest" else 0)
+    finally:
+        process.close()
+
+
 TRAINING = """
 w = torch.zeros(1, requires_grad=True)
 while True:

@@ -153,13 +153,13 @@ class Peer:
         before = [encode(arg, _still) for arg in given]
         with torch.enable_grad():
             result = self._find(target)(*args, **kwargs)
-        changed = [place for place, arg in enumerate(given) if encode(arg, _still) != before[place]]
         leaves, outputs = list(decoder.numbered.values()), []
 
         def described(tensor: Tensor) -> dict[str, Any]:
             return encode_tensor(tensor, _number(tensor, outputs) if leaves and tensor.requires_grad else None)
 
-        reply = {"ok": encode(result, self._keep, described)}
+        reply = {"ok": encode(result, self._keep, described)}  # a generator runs here
+        changed = [place for place, arg in enumerate(given) if encode(arg, _still) != before[place]]
         if changed:
             reply["changed"] = changed[0]
         if outputs:
