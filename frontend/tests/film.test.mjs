@@ -5,7 +5,7 @@ import { captionAt, closeUp, momentsOf, placeOf } from "../src/transformer/film.
 import { scenes } from "../src/transformer/film/scenes.js";
 import { product } from "../src/transformer/film/product.js";
 import { fixed } from "../src/kit/math.js";
-import { golden } from "./golden.mjs";
+import { close, golden } from "./golden.mjs";
 
 const { film, shared } = golden("film");
 const finite = (value) => (Array.isArray(value) ? value.every(finite) : typeof value !== "number" || Number.isFinite(value));
@@ -30,7 +30,7 @@ test("every scene draws finite numbers at every moment, and has captions from it
       draw(u);
       assert.ok(stage.seen.length > 10, `${name} at ${u} is empty`);
       for (const [kind, key, what] of stage.seen) for (const [trait, value] of Object.entries(what)) assert.ok(finite(value) && value !== undefined, `${name} at ${u}: ${kind} ${key}, ${trait}`);
-      assert.equal(new Set(stage.seen.map(([kind, key]) => `${kind} ${key}`)).size, stage.seen.length, `${name} at ${u} draws something twice`);
+      assert.equal(new Set(stage.seen.map(([, key]) => key)).size, stage.seen.length, `${name} at ${u} draws something twice`);
     }
   }
 });
@@ -100,7 +100,7 @@ test("there is a moment for each caption, at which it is shown", () => {
 test("at moments drawn at random, every number and word on the stage is the record's", () => {
   const { one, two, plain } = film;
   const numbers = [one.scores.map(fixed(1)), one.looks.first.weights[one.focus].map(fixed(2)), one.next.flat().map(([, p]) => p.toFixed(3))].flat();
-  const words = [one.words, one.written, one.next.flat().map(([word]) => word), one.translation, two.translation, two.words, plain, shared.future, shared.head_column, "+", "mordu"].flat();
+  const words = [one.words, one.written, one.next.flat().map(([word]) => word), one.sentence, one.translation, two.translation, two.words, plain, shared.future, shared.head_column, "+", "mordu"].flat();
   const counted = [...one.words.keys(), ...one.heads.keys()].flatMap((i) => [String(i), String(i + 1)]);
   const known = new Set([...numbers, ...words, ...counted, ...[1, 2, 3].map((layer) => shared.layer.replace("{layer}", layer))]);
   const stage = noted();
@@ -131,4 +131,18 @@ test("in each layer of the tower, the words look at each other with the layer's 
   assert.deepEqual([...widths.keys()].sort(), wanted.map(([key]) => key).sort());
   const ratios = wanted.map(([key, weight]) => widths.get(key) / weight);
   assert.ok(Math.max(...ratios) - Math.min(...ratios) < 1e-9);
+});
+
+test("a layer adds the difference of its rows, and the last scene rests on everything that passed through", () => {
+  const stage = noted();
+  const { one } = film;
+  scenes(film, stage, shared).at(-1).draw(1);
+  const strips = Object.fromEntries(stage.seen.filter(([kind]) => kind === "strip").map(([, key, { numbers }]) => [key, numbers]));
+  for (const [name, states] of [["around", one.states], ["back", one.rising.map((rows) => rows.slice(0, -1))]])
+    states.forEach((rows, l) => rows.forEach((row, i) => {
+      close(strips[`${name} ${l} ${i}`], row);
+      if (l) strips[`adds ${name} ${l - 1} ${i}`].forEach((x, k) => assert.ok(Math.abs(states[l - 1][i][k] + x - row[k]) < 1e-9));
+    }));
+  const texts = stage.seen.filter(([kind]) => kind === "word").map(([, , { text, opacity }]) => opacity === 1 && text);
+  assert.ok(texts.includes(one.sentence) && texts.includes(one.translation));
 });

@@ -100,4 +100,4 @@ def test_scenes_begin_when_those_before_have_ended() -> None:
         round(seconds["hook"] + seconds["numbers"], 1),
         None,
     )
-    assert moment("descendants") == round(sum(seconds.values()) - seconds["removed"], 1)
+    assert moment("descendants") == round(sum(seconds.values()) - seconds["removed"] - seconds["whole"], 1)

@@ -7,14 +7,11 @@ import { NARROW, theatre } from "./film/stage.js";
 import { scenes } from "./film/scenes.js";
 
 const WORDS = {
-  recorded: "A recording. Type up to 15 sub-words to load the model: {size} MB.",
   time: "seconds",
   depth: "zoom",
   depths: ["the whole machine", "one head", "one dot product"],
   swap: "Swap the animals",
   remove: "Take the positions away",
-  map: "Weights of one head: queries down, keys across. Choose a cell to see its dot product",
-  cell: "{query} looks at {key}: {weight}",
 };
 
 const two = fixed(2);
@@ -45,7 +42,8 @@ export function momentsOf(all) {
 /* The head at work, and its query and key: those of the film, or those that the reader picked in the same head. */
 export function closeUp({ of: { words, written, looks, names }, name, query, key, more = "" }, pick) {
   const look = looks[name];
-  const [rows, cols] = [name === "first" || name === "last" ? words : written.slice(0, -1), name === "cross" || name === "first" || name === "last" ? words : written.slice(0, -1)];
+  const read = written.slice(0, -1);
+  const [rows, cols] = [name === "own" || name === "cross" ? read : words, name === "own" ? read : words];
   const [picked, i, j] = pick.split(".");
   if (picked === name && rows[i] && cols[j]) [query, key] = [+i, +j];
   return { ...look, name, rows, cols, query, key, more, layers: names.layers };
@@ -69,8 +67,8 @@ function render({ model, el }) {
     if (made === film && one === now.one) return;
     [made, one] = [film, now.one];
     all = scenes(now, stage, shared);
-    starts = all.map((_, k) => all.slice(0, k).reduce((sum, { seconds }) => sum + seconds, 0));
-    total = starts.at(-1) + all.at(-1).seconds;
+    total = 0;
+    starts = all.map(({ seconds }) => [total, (total = +(total + seconds).toFixed(2))][0]);
     const [first, ...others] = momentsOf(all);
     [rest, stops] = [first, [0, ...others.slice(0, -1), total]];
   }
@@ -87,8 +85,8 @@ function render({ model, el }) {
   };
   let mapped = near(); // the head whose weights the map shows
   const map = heatmap(ui, {
-    rows: mapped.rows, cols: mapped.cols, name: "pick", label: WORDS.map, most: 40, text: (i, j) => two(mapped.weights[i][j]),
-    describe: (i, j) => told(WORDS.cell, { query: mapped.rows[i], key: mapped.cols[j], weight: two(mapped.weights[i][j]) }),
+    rows: mapped.rows, cols: mapped.cols, name: "pick", label: shared.map, most: 40, text: (i, j) => two(mapped.weights[i][j]),
+    describe: (i, j) => told(shared.cell, { query: mapped.rows[i], key: mapped.cols[j], weight: two(mapped.weights[i][j]) }),
     onToggle(i, j) {
       ui.set({ pick: `${mapped.name}.${i}.${j}`, depth: PRODUCT });
       setTimeout(() => zoom.el.querySelector("select").focus()); // the map goes, and with it the focus
@@ -122,14 +120,15 @@ function render({ model, el }) {
   }
   ui.stage.append(box);
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
-  const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
-  ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-1) : total }) || play.play() });
-  const own = live(ui, { into: ui.bar, says: WORDS.recorded, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
+  ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-2) : stops.at(-2) }) || play.play() });
+  const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
   ui.on("sentence", play.stop);
+  ui.bar.querySelectorAll(".tfm-text").forEach(({ style }) => (style.gridColumn = "auto")); // beside the button
 
   ui.until(onWidth(box, (width) => {
-    const height = Math.round(width < NARROW ? width * 1.08 : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
+    const height = Math.round(width < NARROW ? width : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
     stage.pixels = [width, height];
     set(svg, { width, height });
     box.style.minHeight = `${height}px`; // of the map too
@@ -137,6 +136,14 @@ function render({ model, el }) {
   }));
   waits = ui.get("plays") && !ui.get("depth") && !ui.get("swapped") && play.moves();
   if (waits) {
+    /* Until it is touched, has the focus, or has played, only play, its scrubber and the swap are in sight; the rest keeps its room. */
+    const buttons = [...ui.bar.querySelectorAll(".tfm-player > :not(:first-child, label)")];
+    const rest = [...buttons, ...[...ui.bar.children].slice(1)].filter((each) => each !== swap.el);
+    const fade = (opacity) => rest.forEach(({ style }) => (style.opacity = opacity));
+    fade(0);
+    buttons.forEach(({ style }) => (style.order = 1)); // behind the scrubber
+    ["focusin", "pointerover"].forEach((event) => ui.bar.parentElement.addEventListener(event, () => fade("")));
+    ui.on("value", () => fade(""));
     const inView = new Set(); // the picture and its caption
     const seen = new IntersectionObserver((changes) => {
       for (const { target, isIntersecting } of changes) inView[isIntersecting ? "add" : "delete"](target);

@@ -92,7 +92,7 @@ SAMPLES = {
     "film": Sample(
         code="Film()",
         change="value = 22",
-        says="makes a query, each word a key",
+        says="asks with a query",
         states=[{"swapped": True}, {"value": 20, "depth": 1}, {"value": 20, "depth": 2, "pick": "first.3.1"}],
         still=film_still,
         refused={
