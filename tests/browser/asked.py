@@ -186,7 +186,7 @@ QUERIES_KEYS_VALUES = {
     "fig-lookup": "qkv", "fig-shapes": "qkv", "masking-shift": "qk", "multihead-ask": "qv", "multihead-shapes": "qv",
     "multihead-subspaces": "qkv", "positional-leak": "q", "positional-turned": "qk", "self-attention-ask": "qkv",
     "self-attention-shapes": "qkv", "transformer-arrangements": "qk", "transformer-asks": "q", "transformer-memory": "kv",
-    "transformer-shapes": "qkv", "the big picture": "qkv",
+    "transformer-shapes": "qkv", "the big picture": "qkv", "the-chapters": "qkv",
 }  # fmt: skip
 
 

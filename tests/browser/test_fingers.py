@@ -145,6 +145,8 @@ def test_every_slider_follows_the_finger(held: Held) -> None:
 
 
 def sliders(widget: Widget) -> Iterator[Locator]:
+    """Those that are on, what is folded opened."""
+    widget.box.evaluate("(box) => box.querySelectorAll('.tfm-more').forEach((folded) => (folded.open = true))")
     for name, control in widget.controls().items():
         if control["kind"] == "range" and not widget.controls()[name]["off"]:
             yield widget.box.locator(f'[data-control="{name}"]')

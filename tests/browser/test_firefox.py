@@ -100,7 +100,7 @@ def test_a_sentence_is_typed_broken_and_followed(browser: Firefox, built_book: P
     browser.point(word, place=0)
     assert count(browser, f"{widget}rect.tfm-branch") == 4
     browser.press("ArrowRight")
-    assert count(browser, f"{widget}rect.tfm-branch") == 8
+    browser.until("(branches) => document.querySelectorAll(branches).length === 8", f"{widget}rect.tfm-branch")
     browser.point(word, click=False, place=3)
     browser.until(
         "(said) => document.querySelector(said).innerText.startsWith('chat has probability')", f"{widget}.tfm-readout"
