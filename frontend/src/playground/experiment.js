@@ -26,7 +26,7 @@ const LINE = "display:grid;grid-template-columns:30px minmax(0,1fr) auto 96px;ga
 /* The readout is as high as its longest sentence from the start, so that nothing ever moves. */
 const STYLE = `.tfm-tall{display:grid}.tfm-tall>:first-child,.tfm-tall::before{grid-area:1/1}.tfm-tall::before{content:attr(data-tallest);visibility:hidden;font-weight:640;font-size:1.08em}
 .tfm-written{min-width:150px}.tfm-written+*{text-align:right}
-@container(max-width:430px){.tfm-card .tfm-written{min-width:104px}.tfm-card b.tfm-written{font-size:17px!important;letter-spacing:1px!important}}`;
+@container(max-width:430px){.tfm-run{grid-template-columns:30px 1fr 84px!important;padding-block:3px}.tfm-run>:nth-child(2){grid-column:2/-1}.tfm-run>:nth-child(3){grid-column:2}.tfm-card .tfm-written{min-width:104px}.tfm-card b.tfm-written{font-size:17px!important;letter-spacing:1px!important}}`;
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["trained", "loss"] }); // `trained`, whether a run of the reader is shown, first: so Reset stops it
@@ -48,9 +48,9 @@ function render({ model, el }) {
   const [before, after] = [["one"], ["broken", "7 5"]].map(([colour, dash], i) => {
     const mark = s("svg", { width: 30, height: 12, "aria-hidden": "true" }, s("path", { d: "M0 6H30", class: "tfm-line", style: `--c:var(--tfm-${colour})`, "stroke-dasharray": dash }));
     const [written, exact] = [h("b", { class: "tfm-written", style: SPELLED }), h("b", {})];
-    return { look: { colour, dash }, written, exact, el: h("div", { style: LINE }, mark, h("span", {}, names[i]), written, exact) };
+    return { look: { colour, dash }, written, exact, el: h("div", { class: "tfm-run", style: LINE }, mark, h("span", {}, names[i]), written, exact) };
   });
-  const heads = h("div", { class: "tfm-caption", style: `${LINE};min-height:0;margin:0` }, h("i", {}), h("i", {}), h("span", { class: "tfm-written" }, told(WORDS.reads, { word })), h("span", {}, told(WORDS.right, { count })));
+  const heads = h("div", { class: "tfm-caption tfm-run", style: `${LINE};min-height:0;margin:0` }, h("i", {}), h("i", {}), h("span", { class: "tfm-written" }, told(WORDS.reads, { word })), h("span", {}, told(WORDS.right, { count })));
   const planes = [["exact", learnt, ALL, percent], ["loss", WORDS.lost, MOST, (nats) => Math.min(nats, MOST)]].map(([name, label, most, scale]) => {
     const plane = plot(ui, { x: { label: update, domain: [0, updates] }, y: { label, domain: [0, most] }, height: 250, low: 200, most: 700, label: told(WORDS.plotted, { label }) });
     const [first, second, here] = [plane.line(before.look), plane.line(after.look), plane.dot({ colour: "broken", r: 6 })];
