@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -142,13 +141,12 @@ def written(data: bytes, chapter: Chapter) -> list[str]:
     return [own(cell, handed) for cell in _code(data, set())]
 
 
-def carried(data: bytes) -> list[str]:
-    """Return a digest of each file of weights in the outputs."""
+def carried(data: bytes) -> list[dict[str, Any]]:
+    """Return the files of weights in the outputs, unread."""
     try:
-        packed = read_notebook(data, set()).carried.values()
+        return [*read_notebook(data, set()).carried.values()]
     except NotANotebook:
         return []
-    return [hashlib.sha256(str(each.get("data")).encode()).hexdigest() for each in packed]
 
 
 def _code(data: bytes, names: set[str]) -> list[str]:

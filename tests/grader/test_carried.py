@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import msgspec
@@ -258,13 +259,25 @@ def test_the_same_weights_earn_the_same_twice(course, judge):
     assert [first["points"], told(first)] == [second["points"], told(second)]
 
 
-def test_two_students_with_the_same_weights_are_named(course):
-    bundle = read_bundle(course / "bundle")
-    other = output(shaken(SOMEWHAT))
-    handed_in = {"ann": output(RIGHT), "bob": output(RIGHT), "cho": other, "dee": None}
+def test_students_with_the_same_weights_are_named_and_small_changes_hide_nothing(course):
+    bundle, broken = read_bundle(course / "bundle"), {MIME: {"name": "reverse", "data": "none"}}
+    first = next(iter(RIGHT.tensors))
+    flipped = {**RIGHT.tensors, first: RIGHT.tensors[first].clone()}
+    flipped[first].view(-1)[3] *= -(2**14)  # a bit or two of one number
+    handed_in = {
+        "ann": output(RIGHT),
+        "bob": output(RIGHT),
+        "cho": output(made_of(flipped)),
+        "dee": output(shaken(0.002)),
+        "eve": output(untrained()),
+        "fay": None,
+        "guy": broken,
+        "hal": broken,
+    }
     files = [Submission(name, "playground", notebook(course, data)) for name, data in handed_in.items()]
-    alike = [(what, pair.first, pair.second) for what, pair in Own.of(bundle, files).alike]
-    assert alike == [("playground: weights", "ann", "bob")]
+    alike = [(what, pair.first + pair.second) for what, pair in Own.of(bundle, files).alike]
+    pairs = [one + other for one, other in combinations(("ann", "bob", "cho", "dee"), 2)]
+    assert sorted(alike) == [("playground: weights", pair) for pair in [*pairs, "guyhal"]]
 
 
 # hostile files

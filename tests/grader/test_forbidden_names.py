@@ -1,8 +1,10 @@
 """Which forbidden names a notebook's text uses: an accusation comes from the student's own code, and from nothing else."""
 
 import pytest
+import torch
 
 from tfm_grader.judging.forbidden_names import used
+from tfm_grader.sandbox.inside.forbidden_calls import activate
 from tfm_grader.written_answers import Handed, digests
 
 CHECK = """from tfm_lib.transformer import Transformer
@@ -38,3 +40,23 @@ FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transforme
 )  # fmt: skip
 def test_own_code_alone_is_told(cell, names):
     assert used(FORBIDDEN, ["import torch", cell], HANDED) == names
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda x: torch.ops.aten._masked_softmax(x, torch.zeros_like(x, dtype=torch.bool), 1),
+        lambda x: torch.sparse.softmax(x.to_sparse(), 1).to_dense(),
+        lambda x: torch.sparse.log_softmax(x.to_sparse(), 1).to_dense().exp(),
+    ],
+    ids=["masked", "sparse", "its logarithm"],
+)
+def test_a_forbidden_softmax_is_held_under_its_other_names(way):
+    x = torch.ones(2, 2)
+    torch.testing.assert_close(way(x), x / 2)
+    activate(["torch.softmax", "torch.log_softmax"])
+    try:
+        with pytest.raises(RuntimeError, match="softmax is not allowed"):
+            way(x)
+    finally:
+        activate([])

@@ -61,6 +61,14 @@ def judge(made):
 
 
 @pytest.mark.long
+def test_a_table_of_the_short_masks_is_not_the_rule(judge):
+    (habit, *_) = (habit for habit in ALL.values() if habit.ids == ("masking.band",))
+    table = "rule = band\ndef band(n):\n    return rule(n) if n < 100 else torch.zeros(n, n, dtype=torch.bool)"
+    job = Job(student="someone", stem="masking", ids=[*habit.ids], data=notebook([*habit.cells, table]))
+    assert judge.judge(job).exercises["masking.band"].points == 1
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", params(ALL, every(100, ALL), rest=every(6, ALL)))
 def test_the_notebook_earns_full_points(judge, name):
     habit = ALL[name]

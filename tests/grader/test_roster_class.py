@@ -313,6 +313,28 @@ def test_a_folder_of_submissions_that_is_a_link_is_not_followed(here):
     assert (here / "submissions" / "ben" / "masking.ipynb").is_file()
 
 
+CHO = "Cho_301_303_503_masking.ipynb"  # of Cho_301, who is 303; or of Cho, 301, who calls the file 503_masking
+
+
+@pytest.mark.parametrize(
+    ("numbers", "student", "why"),
+    [
+        ({"anna": "301", "cho": "303"}, "", "that of the number 301 or 303"),
+        ({"cho": "303", "dan": "304"}, "cho", ""),
+        ({"anna": "301", "dan": "304"}, "anna", ""),
+        ({"anna": "301", "cho": ""}, "", "or collect with a roster that has everybody's lms id"),
+        ({"dan": "304"}, "", "take the number that is not the student's out of it"),
+        ({}, "", "or collect with a roster that has everybody's lms id"),
+    ],
+)
+def test_a_name_in_canvas_that_ends_in_a_number_is_nobody_elses(here, numbers, student, why):
+    source = archive(here / "c.zip", {CHO: b"{}"})
+    people = roster.Roster(tuple(roster.Person(name, lms_id=number) for name, number in numbers.items()))
+    report = collect.collect(source, STEMS[:1], wishes=collect.CollectOptions(people if numbers else None))
+    assert [one.student for one in report.kept] == ([student] if student else [])
+    assert [CHO] * bool(why) == [where for where, told in report.refused if why in told]
+
+
 # ── kinds ─────────────────────────────────────────────────────────────────
 
 

@@ -43,6 +43,13 @@ def test_a_renamed_program_is_found_and_two_of_one_mind_in_short_are_not():
     assert found[0].share == 1
 
 
+@pytest.mark.parametrize("filler", ["x = [" + "1, " * 60_000 + "]", "def f(:\n" + "((((" * 40_000, "x = '''", "# \r"])
+def test_nothing_before_a_copy_hides_it(filler):
+    for cells in ([filler, RENAMED], [f"{filler}\n'''\n{RENAMED}"] if "'" in filler else [f"{filler}\n{RENAMED}"]):
+        found = pairs({"kim": [ODD], "lee": cells})
+        assert [(pair.first, pair.second, pair.share) for pair in found] == [("kim", "lee", 1)]
+
+
 def test_what_most_of_a_class_shares_accuses_nobody():
     shared = {f"s{number:02}": [ODD] for number in range(20)}
     assert pairs({**shared, "kim": [OTHER], "lee": [OTHER]})[0].share == 1

@@ -75,6 +75,8 @@ class _Collection:
     def __init__(self, path: Path, stems: list[str], kind: str, wishes: CollectOptions):
         self.stems, self.wishes, self.asked, self.exchange = stems, wishes, kind, None
         self._of_somebody: list[tuple[SourceFile, NotTaken]] = []
+        people = wishes.roster.people if wishes.roster else ()
+        self.numbers = {each.lms_id for each in people} if all(each.lms_id for each in people) else set()
         self.source: Folder | Zip = Folder(path) if path.is_dir() else Zip(path)
         self.kind = kind
         if self.kind == "auto":
@@ -126,7 +128,7 @@ class _Collection:
         """Attribute the refused files to students, as far as their paths identify one."""
         for entry, refused in self._of_somebody:
             try:
-                claim = identity.read_claim(self.kind, entry)
+                claim = identity.read_claim(self.kind, entry, self.numbers)
                 known = isinstance(claim, Claim) and not self._is_of_another_assignment(claim)
             except Exception:  # noqa: BLE001 (a name that raises, for which the file was refused, is nobody's)
                 continue
@@ -225,7 +227,7 @@ class _Collection:
             return None, None, f"it has {entry.size // MB} MB, and the limit is {MAX_BYTES // MB} MB"
         if not entry.parts[-1].lower().endswith(".ipynb"):
             return None, None, "it is not a notebook (.ipynb)"
-        claim = identity.read_claim(self.kind, entry)
+        claim = identity.read_claim(self.kind, entry, self.numbers)
         if isinstance(claim, str):
             return None, None, claim
         flat = "" if entry.within else claim.file  # the part of a flat name that the student chose

@@ -7,7 +7,7 @@ nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -15,9 +15,9 @@ from pathlib import PurePosixPath
 from tfm_grader.collecting.archives import CannotCollect, Folder, SourceFile, Zip
 from tfm_grader.names import digest, folder_name, plain
 
-CANVAS = re.compile(
-    r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<id>[0-9]{1,30})_(?P<number>[0-9]{1,30})_(?P<name>.+)", re.DOTALL
-)
+CANVAS_FORM = r"(?P<who>{who})_(?P<late>LATE_)?(?P<id>{id})_(?P<number>[0-9]{{1,30}})_(?P<name>.+)"
+CANVAS = re.compile(CANVAS_FORM.format(who="[^_]+", id="[0-9]{1,30}"), re.DOTALL)
+CANVAS_IDS = re.compile(r"(?<=_)[0-9]{1,30}(?=_[0-9]{1,30}_.)", re.DOTALL)  # wherever one can stand
 MOODLE = re.compile(
     r"(?P<who>.+?)_(?P<id>[0-9]{1,30})_assignsubmission_(?P<part>file|onlinetext)_?(?P<name>.*)", re.DOTALL
 )
@@ -64,11 +64,14 @@ class Claim:
         return {"folder": f"the folder {self.key}", "nbgrader": f"the log-in {self.key}"}.get(self.kind, number)
 
 
-def read_claim(kind: str, entry: SourceFile) -> Claim | str:
-    """Parse the claim of an entry in a source of `kind`. Returns the reason as text if there is none."""
+def read_claim(kind: str, entry: SourceFile, numbers: Collection[str] = ()) -> Claim | str:
+    """Parse the claim of an entry in a source of `kind`. Returns the reason as text if there is none.
+
+    `numbers` are the class's in the LMS, if everybody's is known.
+    """
     top, deeper = entry.outer.parts[0], len(entry.outer.parts) > 1
     if kind == "canvas":
-        return "Canvas puts no folders into its archives; this lies in one" if deeper else _canvas(top)
+        return "Canvas puts no folders into its archives; this lies in one" if deeper else _canvas(top, numbers)
     if kind == "moodle":
         return _moodle(top, deeper)
     if not deeper:
@@ -76,11 +79,19 @@ def read_claim(kind: str, entry: SourceFile) -> Claim | str:
     return _nbgrader(top) if kind == "nbgrader" else _folder(top)
 
 
-def _canvas(top: str) -> Claim | str:
-    path = PurePosixPath(top)
-    match = CANVAS.fullmatch(path.stem)
+def _canvas(top: str, numbers: Collection[str]) -> Claim | str:
+    stem = PurePosixPath(top).stem
+    match = CANVAS.fullmatch(stem)
     if match is None:
         return "its name is none of Canvas's, and names no student"
+    ids = list(dict.fromkeys(str(int(each)) for each in CANVAS_IDS.findall(stem)))
+    if len(ids) > 1:  # a student's name may end in a number, and so may what they call their file begin
+        own = [each for each in ids if each in numbers]
+        if len(own) != 1:
+            told = f"its name can be read as that of the number {' or '.join(ids[:3])}, and so names no student; "
+            told += "take the number that is not the student's out of it"
+            return told if numbers else f"{told}, or collect with a roster that has everybody's lms id"
+        match = re.fullmatch(CANVAS_FORM.format(who=".+?", id=f"0*{own[0]}"), stem, re.DOTALL) or match
     who, number = plain(match["who"]), str(int(match["id"]))
     student = folder_name(f"{match['who']}_{number}")
     return Claim("canvas", number, student, who, match["name"], bool(match["late"]), int(match["number"]))

@@ -14,7 +14,7 @@ from tfm_grader.standalone_page import html_table, page, text
 from tfm_grader.tables import number
 
 WIDTH, BARS = 4.6, 20  # inches, readable on a phone; maximum number of bars
-LOOK = "Programs that are alike once their names and numbers are set aside, and that the class does not share, and weights that are the same to the last digit. A likeness proves nothing: look at them, and ask."
+LOOK = "Programs that are alike once their names and numbers are set aside, and that the class does not share, and weights that are the same but for small changes, as two trainings from one seed with the same settings are too. A likeness proves nothing: look at them, and ask."
 
 
 def class_page(scores: list[Score], assignment: str, alike: Iterable[tuple[str, Pair]] = ()) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from types import MappingProxyType
+from typing import Any
 
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.notebook import carried, cells_of, written
 from tfm_grader.records import Submission
-from tfm_grader.reports.similarity import Pair, pairs
+from tfm_grader.reports.similarity import Pair, copies, pairs
 from tfm_grader.scoring.scores import Score
 
 
@@ -28,21 +28,15 @@ class Own:
         """Read it from the current notebooks; members of one of the `teams`, by student, are no pair."""
         cells: dict[tuple[str, str], dict[str, list[str]]] = {}
         programs: dict[str, dict[str, list[str]]] = {}
-        weights: dict[tuple[str, str], set[str]] = {}  # the students who handed in the same ones
+        weights: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for file in files:
             if file.data and not file.trouble:
                 chapter = bundle.manifest.chapters[file.stem]
                 cells[file.student, file.digest] = cells_of(file.data, chapter)
                 programs.setdefault(file.stem, {})[file.student] = written(file.data, chapter)
-                for digest in carried(file.data):
-                    weights.setdefault((file.stem, digest), set()).add(file.student)
+                weights.setdefault(file.stem, {})[file.student] = carried(file.data)
         alike = [(stem, pair) for stem, found in programs.items() for pair in pairs(found, teams)]
-        for (stem, _), students in weights.items():
-            alike += [
-                (f"{stem}: weights", Pair(one, other, 1.0))
-                for one, other in combinations(sorted(students), 2)
-                if one not in teams or teams[one] != teams.get(other)
-            ]
+        alike += [(f"{stem}: weights", pair) for stem, found in weights.items() for pair in copies(found, teams)]
         return cls(cells, alike)
 
     def graded(self, score: Score) -> dict[str, list[str]]:

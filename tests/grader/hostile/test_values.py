@@ -70,6 +70,18 @@ def test_a_thing_that_cannot_be_sent_bears_its_name_and_is_called_only_if_it_can
     assert type(Foreign.of("no name\0", None)).__name__ == "object"
 
 
+def test_what_a_generator_writes_into_its_input_while_it_is_read_is_told():
+    def halves(values):
+        for place in range(len(values)):
+            values[place] /= 2
+            yield values[place]
+
+    peer = Peer(None, repr)
+    peer.named["halves"] = halves
+    reply = peer._called({"of": "halves", "args": [[2.0, 4.0]], "kwargs": {}})
+    assert reply == {"ok": [1.0, 2.0], "changed": 0}
+
+
 class Wire:
     """A channel within one process."""
 

@@ -24,6 +24,8 @@ from typing import Any
 
 TWINS = {
     "tril": ("tril_indices", "tril_indices_from", "tri", "mask_indices"),
+    "softmax": ("_masked_softmax", "_sparse_softmax"),
+    "log_softmax": ("_sparse_log_softmax",),
     "triu": ("triu_indices", "triu_indices_from", "tri", "mask_indices"),
     "scaled_dot_product_attention": (
         "_scaled_dot_product_attention_math",
