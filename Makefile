@@ -4,7 +4,7 @@
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 # What Python has compiled is kept, whatever the machine says: hundreds of processes of a build or a test run read it.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: ready help book site paper test rest test-all quick tests extras old new release tried parity serve lab bench wheel clean browser firefox sandbox
+.PHONY: ready help book site paper read test rest test-all quick tests extras old new release tried parity serve lab bench wheel clean browser firefox sandbox
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -62,6 +62,9 @@ tests:  # there is a folder of this name
 site: book  ## build what a static host needs, into _build/html
 	@touch _build/html/.nojekyll
 	@echo "The site is in _build/html. Its address follows from the repository's in _config.yml."
+
+read: book $(DONE)/lab  ## build, then read the book and write your answers in its pages, checked by Python on your machine
+	@$(RUN) $(PY) -m tfm_lib.cli read
 
 serve: book  ## build, then show the book at http://localhost:8000
 	@$(PY) -m tfm_lib.cli serve

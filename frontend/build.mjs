@@ -5,6 +5,7 @@
    page/kit.js               the kit as globalThis.tfmKit, once a page
    page/twin.js              the translator as globalThis.tfmTwin, which a page loads on its reader's wish
    page/engine.js            the playground's engine as globalThis.tfmPlayground, which a page loads on its reader's wish
+   page/write.js             the editor and the kernel's client, a module that a page loads when a reader first writes
    page/host.js              the page's runtime, if frontend/host/host.js exists
    widgets.css, page/widgets.css   colours and kit                                                              */
 
@@ -32,7 +33,7 @@ const kitFromPage = {
 };
 
 const widgets = await findWidgets();
-const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...withWorkers(), ...host()]));
+const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...withWorkers(), writing(), ...host()]));
 const css = await styles();
 outputs.set("widgets.css", css).set("page/widgets.css", css);
 await write(outputs);
@@ -40,7 +41,7 @@ report(outputs);
 
 async function findWidgets() {
   const files = (await readdir(source, { recursive: true })).map((file) => file.replaceAll("\\", "/")).sort();
-  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|twin)\//.test(file)).map((file) => file.slice(0, -3));
+  return files.filter((file) => /^[^/]+\/[^/]+\.js$/.test(file) && !/^(kit|twin|write)\//.test(file)).map((file) => file.slice(0, -3));
 }
 
 async function bundle(options) {
@@ -77,6 +78,10 @@ async function withWorker(name, entry, worker, globalName) {
     },
   };
   return [name, await bundle({ entryPoints: [join(source, entry)], format: "iife", globalName: `globalThis.${globalName}`, plugins: [asText] })];
+}
+
+async function writing() {
+  return ["page/write.js", await bundle({ entryPoints: [join(source, "write/index.js")], format: "esm" })];
 }
 
 function host() {

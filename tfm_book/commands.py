@@ -1,4 +1,4 @@
-"""Commands `tfm build`, `serve`, `paper`, `slides`, `lab`, `bank` and `bench`: what is made of the book, and how fast."""
+"""Commands `tfm build`, `read`, `serve`, `paper`, `slides`, `lab`, `bank` and `bench`: what is made of the book, and how fast."""
 
 from __future__ import annotations
 
@@ -186,13 +186,57 @@ def lab(
     """Open the chapters as notebooks in JupyterLab. They are yours: what you changed is never overwritten."""
     from importlib.util import find_spec
 
-    from tfm_book.notebooks.contents import find_root, pages
-    from tfm_book.notebooks.export import export_notebook
-    from tfm_book.notebooks.working_copy import lab_settings, update
+    from tfm_book.notebooks.contents import find_root
 
     if start and find_spec("jupyterlab") is None:
         raise Refusal(f"JupyterLab is not installed: {_extras.command('lab')}")
     root = find_root()
+    folder, first = _working_copy(root, to, "lab")
+    if start:
+        sys.stdout.flush()
+        options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        command = [sys.executable, "-m", "jupyterlab", *first[:1], f"--ServerApp.root_dir={folder}", *options]
+        from tfm_book.notebooks.working_copy import lab_settings
+
+        try:
+            raise typer.Exit(subprocess.call(command, cwd=folder, env={**os.environ, **lab_settings()}))
+        except KeyboardInterrupt:
+            pass
+
+
+def read(
+    to: Annotated[
+        Path | None, typer.Option(help="The folder of the working copy; work/ beside the chapters if none.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8010,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page where you were last.")] = True,
+) -> None:
+    """Read the built book and write your answers in its pages: a Jupyter server of your own checks them."""
+    from tfm_book.notebooks.contents import find_root
+
+    root = find_root()
+    html = root / "_build" / "html"
+    if not (html / "index.html").is_file():
+        raise Refusal("The book is not built yet. Build it first: tfm build")
+    try:
+        from tfm_book.reading import serve
+    except ModuleNotFoundError as error:
+        raise _extras.absent(error, "lab") from None
+    folder, _ = _working_copy(root, to, "read")
+
+    def tell(url: str) -> None:
+        console.print(f"The book is at {url} (stop with Ctrl-C).", soft_wrap=True)
+        sys.stdout.flush()
+
+    serve(html, folder, port, browser, tell)
+
+
+def _working_copy(root: Path, to: Path | None, command: str) -> tuple[Path, list[str]]:
+    """Write the chapters' notebooks into `to`, or work/, as far as they are not the reader's own; also return their paths."""
+    from tfm_book.notebooks.contents import pages
+    from tfm_book.notebooks.export import export_notebook
+    from tfm_book.notebooks.working_copy import update
+
     folder = (to or root / "work").resolve()
     sources = [root / f"{page}.md" for page in pages(root)]
     chapters = [path for path in sources if path.is_file() and "{code-cell}" in path.read_text(encoding="utf-8")]
@@ -206,7 +250,7 @@ def lab(
     except PermissionError as error:
         raise Refusal(
             f"{error.filename or folder} cannot be written. Put the notebooks into a folder of your own: "
-            "tfm lab --to FOLDER"
+            f"tfm {command} --to FOLDER"
         ) from None
     console.print(
         f"{len(report.written)} notebooks written, {len(report.kept)} left as they were: {_relative(folder)}",
@@ -216,15 +260,7 @@ def lab(
         console.print(
             f"  You have changed {yours}: it stays yours. The chapter's new version is {new}.", soft_wrap=True
         )
-    if start:
-        sys.stdout.flush()
-        options = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        first = [str(folder / f"{chapters[0].stem}.ipynb")] if chapters else []
-        command = [sys.executable, "-m", "jupyterlab", *first, f"--ServerApp.root_dir={folder}", *options]
-        try:
-            raise typer.Exit(subprocess.call(command, cwd=folder, env={**os.environ, **lab_settings()}))
-        except KeyboardInterrupt:
-            pass
+    return folder, [str(folder / f"{chapter.stem}.ipynb") for chapter in chapters]
 
 
 class BankFormat(StrEnum):
@@ -303,7 +339,7 @@ def bench(
 
 
 def register(app: typer.Typer) -> None:
-    for command in (build, serve, paper, slides, lab, bank, bench):
+    for command in (build, read, serve, paper, slides, lab, bank, bench):
         app.command()(command)
 
 

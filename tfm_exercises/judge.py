@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import os
 import pkgutil
 import re
 import sys
@@ -27,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor, allclose, isclose
 
-from tfm_exercises import watching
+from tfm_exercises import IN_PAGES, watching
 from tfm_exercises.carried import Weights
 from tfm_exercises.cells import renamed, stopped_since
 from tfm_exercises.relations import (
@@ -87,6 +88,10 @@ class Verdict:
         lines += [f"  {self.kept}"] if self.kept else []
         return "\n".join(lines)
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a page of the book reads, where one asks the kernel; a notebook shows the HTML."""
+        return {MIME: {**vars(self), "word": _WORDS[self.status]}} if IN_PAGES in os.environ else {}
+
     def _repr_html_(self) -> str:
         held = "".join(f'<div class="tfm-held">✓ {_marked_up(text)}</div>' for text in self.held)
         arrow = "→ " if self.status == "refused" else ""
@@ -99,6 +104,7 @@ class Verdict:
         )
 
 
+MIME = "application/vnd.tfm.verdict+json"
 CHECKS = "tfm_exercises.checks"  # a module a chapter
 
 #: What adds a sentence to the verdict on functions in a notebook: given exercise, answers and verdict.

@@ -13,6 +13,7 @@ from tfm_lib import __version__
 
 EXTRA_OF = {  # first word after `tfm` → the extra with what the command needs
     "build": "book",
+    "read": "lab",
     "serve": "command",
     "paper": "paper",
     "slides": "book",

@@ -1,4 +1,4 @@
-"""The `tfm` command: build the book, show it, print it, work in it, measure it; train, translate, load; assign, collect, grade, report."""
+"""The `tfm` command: build the book, show it, answer in it, print it, work in it, measure it; train, translate, load; assign, collect, grade, report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMMANDS = (  # found by their names: the library imports neither the book nor t
 )
 
 app = typer.Typer(
-    help="Build the book, show it, print it, open it as notebooks, measure it; train a Transformer and translate with it; "
+    help="Build the book, show it, answer in it, print it, open it as notebooks, measure it; train a Transformer and translate with it; "
     "load another's and look at its heads; list the answers that you have written; "
     "assign, collect and grade exercises.",
     no_args_is_help=True,

@@ -239,7 +239,10 @@ PLACES = {
         ("tfm_lib.drawing", "tfm_lib.engine.shipped", "tfm_lib.widgets._film", "tfm_book.notebooks", "tfm_book.site"),
         (("book",),),
     ),
-    "tfm_book": (("tfm_lib.", "tfm_exercises.mine.chapters", "tfm_book"), ()),
+    "tfm_book": (  # what is solved, which the pages mark
+        ("tfm_lib.", "tfm_exercises.mine.chapters", "tfm_exercises.mine.store", "tfm_book"),
+        (),
+    ),
     "tfm_grader": (("tfm_exercises", "tfm_lib.drawing", "tfm_book.notebooks", "tfm_grader"), ()),
 }
 

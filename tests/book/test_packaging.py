@@ -48,7 +48,7 @@ ROOMS = {
     "tfm_lib/families": ("load",),
     "tfm_exercises": ("notebook", "command"),
     "tfm_lib/widgets": ("notebook",),
-    "tfm_book": ("book", "paper"),
+    "tfm_book": ("book", "paper", "lab"),
     "tfm_grader": ("classroom", "dask", "hub"),
 }
 INTERPRETER_ALONE = ("tfm_book/installing.py",)  # what runs before anything is installed
@@ -56,6 +56,7 @@ INTERPRETER_ALONE = ("tfm_book/installing.py",)  # what runs before anything is 
 COMES_WITH = {
     "sqlalchemy": "nbgrader",
     "cycler": "matplotlib",
+    "tornado": "jupyter-server",
     "traitlets": "ipywidgets",
     "ipython": "ipywidgets",
     "dask": "distributed",

@@ -27,6 +27,7 @@ from tfm_book.site import (
     search,
     terms,
     translator_scripts,
+    writing,
 )
 
 
@@ -64,6 +65,7 @@ def setup(app: Sphinx) -> dict[str, object]:
         search,
         terms,
         translator_scripts,
+        writing,
     ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,62 @@
+/* What a reader writes is kept twice: in the browser at each key, and a moment later in the notebook of the working copy,
+   whose stub it replaces, so that page and notebook go on from the same words. */
+const MOMENT = 1000; // milliseconds after the last key
+
+/* The draft of exercise `id`. `seen` is what the notebook held when the two last agreed; whoever finds both changed asks. */
+export function draft({ ask, chapter, id, original, told }) {
+  const path = `api/contents/${chapter}.ipynb`, key = `tfm-draft:${id}`;
+  const stored = () => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
+  const store = (value) => { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* a private window: the notebook remembers */ } };
+  let here = stored() ?? { text: original, seen: original };
+  let timer, writing = Promise.resolve();
+
+  async function notebook() {
+    const model = await ask(`${path}?content=1`);
+    const code = model.content.cells.filter((cell) => cell.cell_type === "code");
+    const at = code.findIndex((cell) => cell.source.includes(`check("${id}"`));
+    if (at < 1) throw new Error(`${chapter}.ipynb has no check of ${id}.`);
+    return { model, cell: code[at - 1] };
+  }
+
+  async function load() {
+    let there;
+    try { there = (await notebook()).cell.source; } catch (error) { told(unkept(error)); return here.text; }
+    const same = (a, b) => a.trimEnd() === b.trimEnd();
+    if (same(there, here.seen)) { if (!same(here.text, there)) later(); return here.text; }
+    if (same(here.text, here.seen) || same(here.text, there)) { keepHere({ text: there, seen: there }); return there; }
+    told(`${chapter}.ipynb holds another answer than this page.`, [["Take the notebook's", there], ["Keep this page's", here.text]]);
+    return here.text;
+  }
+
+  const keepHere = (value) => store((here = value));
+  function keep(text) {
+    keepHere({ ...here, text });
+    later();
+  }
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(() => (writing = writing.then(save)), MOMENT);
+  }
+  async function save() {
+    const text = here.text;
+    try {
+      const { model, cell } = await notebook();
+      if (cell.source.trimEnd() !== here.seen.trimEnd() && cell.source.trimEnd() !== text.trimEnd()) {
+        told(`${chapter}.ipynb was changed meanwhile.`, [["Take the notebook's", cell.source], ["Keep this page's", here.text]]);
+        return;
+      }
+      cell.source = text.trimEnd();
+      await ask(path, "PUT", { type: "notebook", format: "json", content: model.content });
+      keepHere({ ...here, seen: text });
+      told("");
+    } catch (error) { told(unkept(error)); }
+  }
+  /* The reader has chosen between two answers; what the notebook holds now is known, and is written over. */
+  async function settle(text) {
+    try { keepHere({ text, seen: (await notebook()).cell.source }); } catch { keepHere({ ...here, text }); }
+    later();
+  }
+  return { load, keep, settle };
+}
+
+const unkept = (error) => `What you write is kept in this browser only: ${error.message}`;

@@ -1,0 +1,124 @@
+/* The stub of an exercise becomes an editor, and its check a button: loaded when a reader first writes. */
+import { draft } from "./drafts.js";
+import { editor } from "./editor.js";
+import { local } from "./kernel.js";
+import { server } from "./server.js";
+
+const CAP = 20_000; // characters of an answer's own output that are shown
+const VERDICT = "application/vnd.tfm.verdict+json";
+const plain = (text) => text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "");
+
+let own, kernel; // server and kernel of this page, for all its exercises
+const theKernel = (chapter, setup) => (kernel ??= local(own, chapter, setup).catch((error) => { kernel = undefined; throw error; }));
+
+const make = (tag, properties = {}, ...children) => {
+  const node = Object.assign(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
+};
+/* `text` with what stands between backticks as code. */
+const words = (text) => text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? make("code", { textContent: part }) : part));
+
+/* Open `stub` in `card`: `check` is the line that asks for a verdict; `base`, `chapter` and `setup` are the kernel's. */
+export async function open({ card, stub, original, check, base, chapter, setup, id }) {
+  own ??= server(base);
+  const label = `Your answer to ${id}`;
+  const box = make("div", { className: "tfm-editor" });
+  const [go, stop, restart] = [["Check", "Ctrl+Enter"], ["Stop"], ["Restart Python"]].map(([textContent, title = ""]) => make("button", { type: "button", textContent, title }));
+  go.classList.add("tfm-go");
+  const state = make("span", { className: "tfm-state", role: "status" });
+  const out = make("div", { className: "tfm-out", role: "status" });
+  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state);
+  const note = make("p", { className: "tfm-note", role: "status" });
+  const printed = make("pre", { className: "tfm-printed", tabIndex: 0, hidden: true });
+  const busy = (what) => {
+    state.textContent = what;
+    go.disabled = !!what;
+    stop.hidden = restart.hidden = !what;
+  };
+  busy("");
+  const got = () => theKernel(chapter, setup);
+  const warm = async () => {
+    if (kernel) return;
+    state.textContent = "Starting Python …";
+    try { await got(); state.textContent = ""; } catch (error) { state.textContent = lost(error); }
+  };
+  const told = (sentence, ways = []) => {
+    note.replaceChildren(sentence);
+    for (const [textContent, text] of ways) {
+      const button = make("button", { type: "button", textContent, title: text });
+      button.addEventListener("click", () => { note.replaceChildren(); written.replace(text); kept.settle(text); written.focus(); });
+      note.append(" ", button);
+    }
+  };
+  const kept = draft({ ask: own.ask, chapter, id, original, told });
+  const text = await kept.load();
+  stub.replaceWith(box);
+  box.after(bar, note, out, printed);
+  const written = editor(box, {
+    text, label,
+    changed: kept.keep,
+    submit: () => go.disabled || judge(),
+    complete: async (code, at) => (kernel ? (await (await kernel).complete(code, at)).content : null),
+  });
+  box.addEventListener("focusin", warm);
+  go.addEventListener("click", () => judge());
+  stop.addEventListener("click", async () => (await got()).end());
+  restart.addEventListener("click", async () => { busy("Starting Python …"); await (await got()).restart(); busy(""); });
+
+  async function judge() {
+    busy(kernel ? "Checking …" : "Starting Python …");
+    written.point(null);
+    out.replaceChildren();
+    printed.replaceChildren();
+    printed.hidden = true;
+    const code = `${written.text().trimEnd()}\n\n${check}`;
+    let [said, verdict, shown] = [null, null, 0];
+    const hear = (kind, content) => {
+      if (kind === "stream") {
+        const text = plain(content.text).slice(0, CAP - shown);
+        shown += text.length;
+        printed.append(text);
+        if (shown >= CAP && text) printed.append("\n… the rest is not shown.");
+      } else if (kind === "error") said = content;
+      else if (content.data?.[VERDICT]) verdict = content.data[VERDICT];
+    };
+    try {
+      const python = await got();
+      busy("Checking …");
+      const ended = await python.run({ code, seconds: python.seconds, hear });
+      if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
+      else if (said) tell("refused", "Not yet.", [], raised(said));
+      else if (verdict) tell(verdict.status, verdict.word, verdict.held, verdict.message, verdict.kept);
+      else tell("refused", "No verdict.", [], "The check was not reached.");
+    } catch (error) {
+      tell("refused", "No kernel.", [], lost(error));
+    }
+    printed.hidden = !printed.firstChild;
+    busy("");
+  }
+
+  /* An error outside of the check: in a sentence, with its line marked. */
+  function raised({ ename, evalue, traceback }) {
+    const lines = [...plain(traceback.join("\n")).matchAll(/Cell In\[\d+\], line (\d+)/g)].map(([, line]) => Number(line));
+    const line = lines.filter((number) => number <= written.text().split("\n").length).pop();
+    written.point(line ?? null);
+    return `${ename}${line ? ` in line ${line}` : ""}: ${plain(evalue).split("\n")[0].replace(/ \(\d+\.py, line \d+\)$/, "")}`;
+  }
+
+  function tell(status, word, held, message, kept = "") {
+    const arrow = status === "refused" ? "→ " : "";
+    const said = make("div", { className: `tfm-verdict tfm-${status}` }, make("p", {}, make("strong", { textContent: `${{ passed: "✓ ", refused: "✗ " }[status] ?? ""}${word}` })));
+    said.append(...held.map((text) => make("div", { className: "tfm-held" }, "✓ ", ...words(text))));
+    for (const text of [message && arrow + message, kept]) if (text) said.append(make("p", {}, ...words(text)));
+    out.append(said);
+    const line = /in line (\d+) of your cell/.exec(message)?.[1];
+    if (line) written.point(Number(line));
+    card.dispatchEvent(new CustomEvent("tfm-verdict", { bubbles: true, detail: { id, status } }));
+  }
+
+  written.focus();
+  warm();
+}
+
+const lost = (error) => `The server that runs Python does not answer (${error.message}). Is the command make read still running in its terminal?`;

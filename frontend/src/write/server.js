@@ -1,0 +1,14 @@
+/* The Jupyter server that serves the page: asks it for kernels, and for the notebooks of the working copy. */
+import { ServerConnection } from "@jupyterlab/services/lib/serverconnection.js";
+
+export function server(base) {
+  const settings = ServerConnection.makeSettings({ baseUrl: base, wsUrl: base.replace(/^http/, "ws"), token: "", appendToken: false });
+  return {
+    settings,
+    async ask(path, method = "GET", body = undefined) {
+      const answer = await ServerConnection.makeRequest(base + path, { method, body: body && JSON.stringify(body) }, settings);
+      if (!answer.ok) throw new Error(`The server answers ${answer.status} to ${method} ${path}.`);
+      return answer.status === 204 ? null : answer.json();
+    },
+  };
+}

@@ -1,0 +1,149 @@
+"""An exercise is answered in the page: by a real browser, a real server and a real kernel."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from checks.test_exercises import EXERCISES, POSED, answers_to
+from playwright.sync_api import Browser, Locator, Page
+from project import CHAPTERS, ROOT
+from reading import Server, reading
+
+from browser.driving import DESKTOP
+from tfm_book.notebooks.export import export_notebook
+
+KERNEL_ANSWERS = 240_000  # milliseconds: it imports torch
+TRIANGLE = "def triangle(n):\n    position = torch.arange(n)\n    return position {} position[:, None]\n"
+
+
+@pytest.fixture(scope="module")
+def server(built_book, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("reading")
+    (home / "work").mkdir()
+    for stem in POSED:
+        nbformat.write(export_notebook(CHAPTERS / f"{stem}.md", ROOT, values={}), home / "work" / f"{stem}.ipynb")
+    with reading(built_book, home) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def visit(server: Server, browser: Browser):
+    context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
+    context.set_default_timeout(KERNEL_ANSWERS)
+    troubles: list[str] = []
+
+    def open_page(stem: str) -> Page:
+        page = context.new_page()
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith((server.base, server.base.replace("http", "ws"), "data:", "blob:"))
+                or troubles.append(request.url)
+            ),
+        )
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.goto(server.page(f"chapters/{stem}"))
+        return page
+
+    yield open_page
+    context.close()
+    assert not troubles
+
+
+class Card:
+    """The card of an exercise, its editor open."""
+
+    def __init__(self, page: Page, id: str) -> None:
+        self.page = page
+        self.box = page.locator(".tfm-exercise", has=page.locator(f"[id='{id}']"))
+        self.box.get_by_role("button", name="Write your answer").click()
+        self.editor.wait_for()
+
+    @property
+    def editor(self) -> Locator:
+        return self.box.get_by_role("textbox")
+
+    def write(self, text: str) -> None:
+        self.editor.click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(text)
+
+    def check(self, text: str) -> str:
+        """The verdict on `text`, as it stands below the editor."""
+        self.write(text)
+        self.page.keyboard.press("ControlOrMeta+Enter")
+        self.box.locator(".tfm-state:empty").wait_for(state="attached")
+        return " ".join(self.box.locator(".tfm-out, .tfm-printed").all_inner_texts())
+
+
+def in_notebook(server: Server, id: str) -> str:
+    """The source of the answer's cell."""
+    cells = nbformat.read(server.work / f"{id.partition('.')[0]}.ipynb", nbformat.NO_CONVERT).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    return code[next(i for i, source in enumerate(code) if f'check("{id}"' in source) - 1]
+
+
+def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server, visit):
+    page = visit("masking")
+    card = Card(page, "masking.triangle")
+    assert "Not yet" in (said := card.check(TRIANGLE.format("<"))) and "the first position sees nothing" in said
+    assert "AttributeError in line 2" in card.check(TRIANGLE.format("<=").replace("arange", "arnge"))
+    assert card.box.locator(".tfm-fault").inner_text() == "    position = torch.arnge(n)"
+    assert "SyntaxError in line 1" in card.check("def triangle(n:\n    pass\n")
+    with page.expect_response(lambda answer: answer.request.method == "PUT" and answer.ok):
+        said = card.check("print('<b>bold</b>')\n" + TRIANGLE.format("<="))
+    assert "That holds" in said and "Kept as mine.causal_mask" in said and "<b>bold</b>" in said
+    assert in_notebook(server, "masking.triangle") == "print('<b>bold</b>')\n" + TRIANGLE.format("<=").rstrip()
+    assert "masking.triangle" in json.loads((server.mine / "mine.json").read_text())["answers"]
+    page.reload()
+    assert "<= position[:, None]" in Card(page, "masking.triangle").editor.inner_text(), (
+        "what was written is there again"
+    )
+    page.close()
+
+
+def test_a_notebook_changed_meanwhile_is_never_written_over(server: Server, visit):
+    page = visit("masking")
+    id = next(each for each in EXERCISES if each.startswith("masking.") and each != "masking.triangle")
+    card, path = Card(page, id), server.work / "masking.ipynb"
+    stub = in_notebook(server, id)
+    theirs = stub.replace("...", "return 'from the notebook'")
+    book = nbformat.read(path, nbformat.NO_CONVERT)
+    next(cell for cell in book.cells if cell.source == stub).source = theirs
+    nbformat.write(book, path)
+    card.write(stub.replace("...", "return 'from the page'"))
+    note = card.box.locator(".tfm-note")
+    note.get_by_role("button", name="Take the notebook's").wait_for()
+    assert in_notebook(server, id) == theirs and "from the page" in card.editor.inner_text(), "both are there"
+    note.get_by_role("button", name="Take the notebook's").click()
+    assert "from the notebook" in card.editor.inner_text() and not note.inner_text()
+    page.close()
+
+
+def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
+    page = visit("masking")
+    card = Card(page, "masking.triangle")
+    card.box.locator(".tfm-state:empty").wait_for(state="attached")
+    card.write("while True:\n    pass\n")
+    page.keyboard.press("ControlOrMeta+Enter")
+    card.box.get_by_role("button", name="Stop").click()
+    card.box.locator(".tfm-verdict", has_text="Stopped").wait_for()
+    said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))
+    assert "That holds" in said and "the rest is not shown" in said and len(said) < 40_000
+    page.close()
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("stem", POSED)
+def test_every_exercise_of_a_chapter_is_solved_and_failed_in_the_page(visit, stem: str):
+    page = visit(stem)
+    for posed in POSED[stem]:
+        card = Card(page, posed.id)
+        right, wrong = (next(iter(answers_to(posed.id, kind).values())) for kind in ("RIGHT", "WRONG"))
+        assert "That holds" in (said := card.check(right)), f"{posed.id}: {said}"
+        assert "Not yet" in (said := card.check(wrong)) and re.search("→ .", said), f"{posed.id}: {said}"
+    page.close()
