@@ -22,11 +22,7 @@ TRIANGLE = "def triangle(n):\n    position = torch.arange(n)\n    return positio
 
 @pytest.fixture(scope="module")
 def server(built_book, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    home = tmp_path_factory.mktemp("reading")
-    (home / "work").mkdir()
-    for stem in POSED:
-        nbformat.write(export_notebook(CHAPTERS / f"{stem}.md", ROOT, values={}), home / "work" / f"{stem}.ipynb")
-    with reading(built_book, home) as server:
+    with reading(built_book, tmp_path_factory.mktemp("reading")) as server:
         yield server
 
 
@@ -37,6 +33,8 @@ def visit(server: Server, browser: Browser):
     troubles: list[str] = []
 
     def open_page(stem: str) -> Page:
+        if not (notebook := server.work / f"{stem}.ipynb").exists():
+            nbformat.write(export_notebook(CHAPTERS / f"{stem}.md", ROOT, values={}), notebook)
         page = context.new_page()
         page.on(
             "request",
@@ -89,17 +87,30 @@ def in_notebook(server: Server, id: str) -> str:
 
 def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server, visit):
     page = visit("masking")
+    page.locator(".tfm-count", has_text="0 of 5 solved").wait_for()
     card = Card(page, "masking.triangle")
     assert "Not yet" in (said := card.check(TRIANGLE.format("<"))) and "the first position sees nothing" in said
     assert "AttributeError in line 2" in card.check(TRIANGLE.format("<=").replace("arange", "arnge"))
     assert card.box.locator(".tfm-fault").inner_text() == "    position = torch.arnge(n)"
     assert "SyntaxError in line 1" in card.check("def triangle(n:\n    pass\n")
-    with page.expect_response(lambda answer: answer.request.method == "PUT" and answer.ok):
-        said = card.check("print('<b>bold</b>')\n" + TRIANGLE.format("<="))
+    card.box.get_by_role("button", name="Show a hint").click()
+    assert card.box.locator("details.hint").get_attribute("open") is not None
+    answer = "print('<b>bold</b>')\n" + TRIANGLE.format("<=")
+    said = card.check(answer)
     assert "That holds" in said and "Kept as mine.causal_mask" in said and "<b>bold</b>" in said
-    assert in_notebook(server, "masking.triangle") == "print('<b>bold</b>')\n" + TRIANGLE.format("<=").rstrip()
+    for _ in range(100):
+        if in_notebook(server, "masking.triangle") == answer.rstrip():
+            break
+        page.wait_for_timeout(100)
+    assert in_notebook(server, "masking.triangle") == answer.rstrip(), "a moment after the last key"
     assert "masking.triangle" in json.loads((server.mine / "mine.json").read_text())["answers"]
+    assert page.locator(".tfm-count").inner_text() == "1 of 5 solved. Next exercise"
+    card.editor.click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Check", "the keyboard leaves the editor"
     page.reload()
+    page.locator(".tfm-solved", has_text="Exercise 2").wait_for()
     assert "<= position[:, None]" in Card(page, "masking.triangle").editor.inner_text(), (
         "what was written is there again"
     )
@@ -132,6 +143,7 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     page.keyboard.press("ControlOrMeta+Enter")
     card.box.get_by_role("button", name="Stop").click()
     card.box.locator(".tfm-verdict", has_text="Stopped").wait_for()
+    assert "Python has ended" in card.check("import os\nos._exit(1)\n")
     said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))
     assert "That holds" in said and "the rest is not shown" in said and len(said) < 40_000
     page.close()

@@ -9,7 +9,16 @@ const VERDICT = "application/vnd.tfm.verdict+json";
 const plain = (text) => text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "");
 
 let own, kernel; // server and kernel of this page, for all its exercises
-const theKernel = (chapter, setup) => (kernel ??= local(own, chapter, setup).catch((error) => { kernel = undefined; throw error; }));
+async function theKernel(chapter, setup) {
+  if (kernel && (await kernel).lost()) kernel = undefined;
+  kernel ??= local(own, chapter, setup);
+  try {
+    return await kernel;
+  } catch (error) {
+    kernel = undefined;
+    throw error;
+  }
+}
 
 const make = (tag, properties = {}, ...children) => {
   const node = Object.assign(document.createElement(tag), properties);
@@ -22,7 +31,7 @@ const words = (text) => text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? make
 /* Open `stub` in `card`: `check` is the line that asks for a verdict; `base`, `chapter` and `setup` are the kernel's. */
 export async function open({ card, stub, original, check, base, chapter, setup, id }) {
   own ??= server(base);
-  const label = `Your answer to ${id}`;
+  const label = `Your answer to ${id}; Tab indents, Escape and then Tab leaves`;
   const box = make("div", { className: "tfm-editor" });
   const [go, stop, restart] = [["Check", "Ctrl+Enter"], ["Stop"], ["Restart Python"]].map(([textContent, title = ""]) => make("button", { type: "button", textContent, title }));
   go.classList.add("tfm-go");
@@ -41,7 +50,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   const warm = async () => {
     if (kernel) return;
     state.textContent = "Starting Python …";
-    try { await got(); state.textContent = ""; } catch (error) { state.textContent = lost(error); }
+    try { await got(); state.textContent = ""; } catch (error) { state.replaceChildren(...words(lost(error))); }
   };
   const told = (sentence, ways = []) => {
     note.replaceChildren(sentence);
@@ -87,7 +96,9 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
       const python = await got();
       busy("Checking …");
       const ended = await python.run({ code, seconds: python.seconds, hear });
-      if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
+      if (ended === "lost") throw new Error(python.lost());
+      if (ended === "ended") tell("stopped", "Python has ended.", [], "This answer has ended it, or the system has, for want of memory. The next check starts it again.");
+      else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
       else if (said) tell("refused", "Not yet.", [], raised(said));
       else if (verdict) tell(verdict.status, verdict.word, verdict.held, verdict.message, verdict.kept);
       else tell("refused", "No verdict.", [], "The check was not reached.");
@@ -121,4 +132,4 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   warm();
 }
 
-const lost = (error) => `The server that runs Python does not answer (${error.message}). Is the command make read still running in its terminal?`;
+const lost = (error) => `The server that runs Python does not answer: ${error.message} Is \`make read\` still running in its terminal? Where it was started again, open the address that it prints. What you wrote is kept.`;

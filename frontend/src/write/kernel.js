@@ -4,6 +4,7 @@ import { KernelConnection } from "@jupyterlab/services/lib/kernel/default.js";
 
 const AT_ONCE = 2; // chapters that keep a kernel; each holds PyTorch
 const SECONDS = 14; // that an answer may run; its check ends a loop in it after ten, with a better sentence
+const SILENCE = 8000; // milliseconds without a connection, after which it is told
 const GRACE = 2000; // milliseconds after an interrupt
 
 /* A kernel for `chapter`, in which `setup` has been run; `ask` and `settings` are the server's. */
@@ -14,33 +15,49 @@ export async function local({ ask, settings }, chapter, setup) {
   for (const session of others.slice(0, Math.max(0, others.length - AT_ONCE + 1))) await ask(`api/sessions/${session.id}`, "DELETE");
   const session = await ask("api/sessions", "POST", { path, name: chapter, type: "page", kernel: { name: "python3" } });
   const connection = new KernelConnection({ model: session.kernel, serverSettings: settings });
-  let running = null; // what is being run, and how to give it up
-  const ready = async () => {
-    if ((await run({ code: setup, silent: true })) === "error") throw new Error("What the chapter imports cannot be imported.");
-  };
+  let [running, prepared, lost] = [null, false, null]; // what is being run; whether `setup` has been; why nothing can be
+  const give_up = (outcome) => running?.give_up(outcome);
+  connection.statusChanged.connect((_, status) => { // a kernel that died answers nothing more; another may take its place
+    if (!["dead", "restarting", "autorestarting"].includes(status)) return;
+    prepared = false;
+    if (status === "dead") lost = "Python has ended.";
+    give_up("ended");
+  });
+  let silence;
+  connection.connectionStatusChanged.connect((_, status) => {
+    clearTimeout(silence);
+    if (status === "connected") return;
+    silence = setTimeout(() => { lost = "the connection is lost."; give_up("lost"); }, SILENCE);
+  });
 
-  /* Run `code`; `hear` is given each output as it comes. Resolves with "ok", "error" or "stopped". */
-  async function run({ code, silent = false, seconds = Infinity, hear = () => {} }) {
+  async function prepare() {
+    prepared = true;
+    if ((await execute({ code: setup, silent: true })) !== "error") return;
+    prepared = false;
+    throw new Error("What the chapter imports cannot be imported.");
+  }
+
+  /* Run `code`; `hear` is given each output as it comes. Resolves with "ok", "error", "stopped", "ended" or "lost". */
+  async function run(what) {
+    if (!prepared) await prepare();
+    return execute(what);
+  }
+
+  async function execute({ code, silent = false, seconds = Infinity, hear = () => {} }) {
     const future = connection.requestExecute({ code, silent, store_history: !silent, stop_on_error: true });
     const ended = future.done.then(({ content }) => content.status, () => "stopped");
     let clock;
     future.onIOPub = ({ header: { msg_type: kind }, content }) => {
-      if (kind === "status" && content.execution_state === "busy" && seconds < Infinity) clock = setTimeout(() => end(), seconds * 1000);
+      if (kind === "status" && content.execution_state === "busy" && seconds < Infinity) clock = setTimeout(end, seconds * 1000);
       if (["stream", "execute_result", "display_data", "error"].includes(kind)) hear(kind, content);
     };
-    const overtaken = new Promise((resolve) => (running = { ended, give_up: () => resolve("stopped") }));
-    connection.statusChanged.connect(notice);
+    const given_up = new Promise((resolve) => (running = { ended, give_up: resolve }));
     try {
-      return await Promise.race([ended, overtaken]);
+      return await Promise.race([ended, given_up]);
     } finally {
       clearTimeout(clock);
-      connection.statusChanged.disconnect(notice);
       running = null;
     }
-  }
-
-  function notice(_, status) { // a kernel that died answers nothing more
-    if (["dead", "restarting", "autorestarting"].includes(status)) running?.give_up();
   }
 
   /* Interrupt what runs; what does not end by that is ended with its kernel. */
@@ -49,18 +66,17 @@ export async function local({ ask, settings }, chapter, setup) {
     if (!own) return;
     await ask(`api/kernels/${session.kernel.id}/interrupt`, "POST");
     const late = await Promise.race([own.ended, new Promise((resolve) => setTimeout(resolve, GRACE, "late"))]);
-    if (late !== "late" || own !== running) return;
-    own.give_up();
-    await restart();
+    if (late === "late" && own === running) await restart();
   }
 
   async function restart() {
-    running?.give_up();
+    give_up("stopped");
     await connection.restart();
-    await ready();
+    await prepare();
   }
 
   await connection.info;
-  await ready();
-  return { run, end, restart, seconds: SECONDS, complete: (code, at) => connection.requestComplete({ code, cursor_pos: at }) };
+  await prepare();
+  const complete = (code, at) => connection.requestComplete({ code, cursor_pos: at });
+  return { run, end, restart, complete, seconds: SECONDS, lost: () => lost };
 }

@@ -15,17 +15,40 @@
   if (how) how.textContent = "Write your answers below: Python on this machine checks them. They are kept in the notebook too.";
 
   // What is solved, here or in a notebook, has its mark; the head of the exercises counts, and leads to the next.
-  const cards = new Map();
-  const solved = new Set();
+  const [cards, solved, failed] = [new Map(), new Set(), new Map()];
   const count = make("p", { className: "tfm-count" });
   how?.parentElement.after(count);
+  const chapters = [...document.querySelectorAll(".tfm-chapters a[href$='.html'], .tfm-chapters a[href='#']")];
+  const nextLink = (textContent) => {
+    const next = [...cards.keys()].find((id) => !solved.has(id));
+    return next ? [make("a", { href: `#${next}`, textContent })] : [];
+  };
   function mark() {
     for (const [id, card] of cards) card.classList.toggle("tfm-solved", solved.has(id));
-    const [done, next] = [[...cards.keys()].filter((id) => solved.has(id)).length, [...cards.keys()].find((id) => !solved.has(id))];
-    count.replaceChildren(`${done} of ${cards.size} solved. `);
-    if (next) count.append(make("a", { href: `#${next}`, textContent: done ? "Next exercise" : "First exercise" }));
+    const done = [...cards.keys()].filter((id) => solved.has(id)).length;
+    count.replaceChildren(`${done} of ${cards.size} solved. `, ...nextLink(done ? "Next exercise" : "First exercise"));
+    for (const link of chapters) {
+      const stem = new URL(link.href).pathname.split("/").pop().replace(/html$/, "");
+      const many = [...solved].filter((id) => id.startsWith(stem)).length;
+      link.querySelector(".tfm-solved-here")?.remove();
+      if (many) link.append(make("span", { className: "tfm-solved-here", textContent: ` ✓ ${many}`, title: `${many} exercises solved` }));
+    }
   }
-  document.addEventListener("tfm-verdict", ({ detail: { id, status } }) => { if (status === "passed") { solved.add(id); mark(); } });
+  document.addEventListener("tfm-verdict", ({ target: card, detail: { id, status } }) => {
+    const said = card.querySelector(".tfm-out .tfm-verdict");
+    if (status === "passed") {
+      solved.add(id);
+      mark();
+      said.append(make("p", {}, ...nextLink("Next exercise")));
+    } else if (status === "refused") {
+      failed.set(id, (failed.get(id) ?? 0) + 1);
+      const hint = card.querySelector("details.hint:not([open])");
+      if (failed.get(id) < 2 || !hint) return;
+      const button = make("button", { type: "button", className: "tfm-forget", textContent: "Show a hint" });
+      button.addEventListener("click", () => { hint.open = true; button.remove(); hint.querySelector("summary").focus(); });
+      said.append(button);
+    }
+  });
   fetch(`${served[1]}tfm-read/_solved`).then((answer) => answer.json()).then((ids) => { ids.forEach((id) => solved.add(id)); mark(); }, () => {});
 
   let script;
