@@ -270,7 +270,7 @@ def test_the_page_sends_coding_exercises_to_the_notebook(built_book: Path, soups
         article = soup.article.get_text()
         assert "run both cells again" not in article and not soup.select(".tfm-verdict.tfm-unsolved")
         (offer,) = soup.select("#exercises > .tfm-to-notebook")
-        assert "for the notebook" in offer.get_text()
+        assert "make read" in offer.get_text() and "the notebook" in offer.get_text()
         assert (built_book / "chapters" / offer.select_one("a[download]")["href"]).resolve().is_file()
 
 

@@ -28,7 +28,7 @@ STUB = re.compile(
 HEAD = re.compile(r'(<section id="exercises">\s*<h2>.*?</h2>)', re.DOTALL)
 FOR_THE_NOTEBOOK = (
     '<p class="tfm-to-notebook"><span class="tfm-how">To write your answers in this page and have them checked at once, run '
-    "<code>make read</code> in the book's folder; or write them in the notebook.</span> "
+    "<code>make read</code> in the book’s folder; or write them in the notebook.</span> "
     '<a class="tfm-button" href="{href}" download>Download {name}</a></p>'
 )
 
