@@ -117,6 +117,7 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     page.close()
 
 
+@pytest.mark.long
 def test_a_notebook_changed_meanwhile_is_never_written_over(server: Server, visit):
     page = visit("masking")
     id = next(each for each in EXERCISES if each.startswith("masking.") and each != "masking.triangle")
@@ -135,6 +136,7 @@ def test_a_notebook_changed_meanwhile_is_never_written_over(server: Server, visi
     page.close()
 
 
+@pytest.mark.long
 def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     page = visit("masking")
     card = Card(page, "masking.triangle")
