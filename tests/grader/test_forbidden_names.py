@@ -34,7 +34,7 @@ FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transforme
         "behind another end of a line": ("# my answer\x85 (the band\nband = torch.tril", ["tril"]),
         "a variable": ("tril = 3\nband = tril", []),
         "the cells that were handed out": (CHECK, []),
-        "one's own line in such a cell": (CHECK + "\nTransformer(4)", ["Transformer"]),
+        "one's own line in such a cell": (CHECK + "\nmodel = Transformer(4)", ["Transformer"]),
         "not Python": ("def band(n)\n    return torch.tril(n)", []),
     }.values(),
 )  # fmt: skip
@@ -60,3 +60,10 @@ def test_a_forbidden_softmax_is_held_under_its_other_names(way):
             way(x)
     finally:
         activate([])
+
+
+def test_whoever_compares_an_answer_with_what_it_replaces_is_not_accused():
+    answer = "def triangle(n):\n    return torch.ones(n, n).cumsum(0) > 0\n"
+    trials = "assert triangle(3).equal(torch.ones(3, 3).tril())\nprint(torch.tril(torch.ones(2, 2)))\n"
+    assert used(["torch.tril"], [answer, trials], HANDED) == []
+    assert used(["torch.tril"], [answer.replace("cumsum(0) > 0", "tril()"), trials], HANDED) == ["tril"]

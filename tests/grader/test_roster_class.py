@@ -313,14 +313,14 @@ def test_a_folder_of_submissions_that_is_a_link_is_not_followed(here):
     assert (here / "submissions" / "ben" / "masking.ipynb").is_file()
 
 
-CHO = "Cho_301_303_503_masking.ipynb"  # of Cho_301, who is 303; or of Cho, 301, who calls the file 503_masking
+CHO = "Cho_301_303_503_masking.ipynb"  # of Cho_301, who is 303; or of Cho, 301, who names the file after 303
 
 
 @pytest.mark.parametrize(
     ("numbers", "student", "why"),
     [
         ({"anna": "301", "cho": "303"}, "", "that of the number 301 or 303"),
-        ({"cho": "303", "dan": "304"}, "cho", ""),
+        ({"cho": "303", "dan": "304"}, "", "that of the number 301 or 303"),
         ({"anna": "301", "dan": "304"}, "anna", ""),
         ({"anna": "301", "cho": ""}, "", "or collect with a roster that has everybody's lms id"),
         ({"dan": "304"}, "", "take the number that is not the student's out of it"),
@@ -333,6 +333,14 @@ def test_a_name_in_canvas_that_ends_in_a_number_is_nobody_elses(here, numbers, s
     report = collect.collect(source, STEMS[:1], wishes=collect.CollectOptions(people if numbers else None))
     assert [one.student for one in report.kept] == ([student] if student else [])
     assert [CHO] * bool(why) == [where for where, told in report.refused if why in told]
+
+
+def test_whoever_is_in_no_roster_is_nobody_in_it(here):
+    numbers = roster.Roster((roster.Person("gus", lms_id="307"), roster.Person("hal", lms_id="308")))
+    files = {"orrgus_307_501_masking.ipynb": b"{}", "mallory_999_502_308_1_masking.ipynb": b"{}"}
+    source = archive(here / "c.zip", {**files, "mallory_999_503_307_1_masking.ipynb": b"{}"})
+    report = collect.collect(source, STEMS[:1], wishes=collect.CollectOptions(numbers))
+    assert [one.student for one in report.kept] == ["gus"] and len(report.refused) == 2
 
 
 # ── kinds ─────────────────────────────────────────────────────────────────

@@ -714,7 +714,7 @@ def test_members_of_a_team_are_not_alike_and_what_they_share_counts_once():
 
 
 def test_members_of_a_team_may_carry_the_same_weights(monkeypatch):
-    monkeypatch.setattr(own_code, "carried", lambda data: ["the same"])
+    monkeypatch.setattr(own_code, "carried", lambda data: [{"data": "the same"}])
     bundle = Bundle(Manifest("Masks", "s", {"masking": Chapter([])}), {})
     files = [Submission(student, "masking", notebook(4, "Words.")) for student in ("ann", "ben", "cho")]
     for teams, alike in (({}, {"annben", "anncho", "bencho"}), ({"ann": "x", "ben": "x"}, {"anncho", "bencho"})):

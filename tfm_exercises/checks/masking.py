@@ -241,7 +241,7 @@ TRIANGLE_SLIPS = [
     forbids=("torch.tril", "torch.triu", "torch.Tensor.tril", "torch.Tensor.triu", "torch.tril_indices", "loop"),
 )
 def triangle(student, expect):
-    sizes = _sizes(3, 2, 11)
+    sizes = [*_sizes(2, 2, 11), *_sizes(1, 12, 61)]  # more than anybody writes down
     expect.agrees(
         student.triangle, _triangle, [(n,) for n in sizes], "a triangle with its diagonal, for any n", TRIANGLE_SLIPS
     )

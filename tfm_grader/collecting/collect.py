@@ -35,7 +35,7 @@ __all__ = [
     "write_collected",
 ]
 
-MAX_COPIES = 20  # per notebook and student; older ones are not read
+MAX_COPIES = 20  # per notebook and student; older ones are not read, nor more that only their contents could place
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # copy suffixes
 ALIKE = 0.5  # share of a chapter's handed-out lines that a notebook needs to match it
 BESIDE = {"timestamp.txt", "submission_secret.txt", *JUNK}  # files that are not submissions and are skipped silently
@@ -158,7 +158,7 @@ class _Collection:
     ) -> Iterator[tuple[SourceFile, Claim, str]]:
         """Yield notebooks accepted although their names fit no chapter; reports each, accepted or not."""
         have = {(claim.identity, stem) for _, claim, stem in named}
-        counts = Counter(claim.identity for _, claim in unnamed)
+        counts, looked = Counter(claim.identity for _, claim in unnamed), Counter[object]()
         for entry, claim in unnamed:
             where, only = shown + entry.path, self.stems[0] if len(self.stems) == 1 else ""
             if only and counts[claim.identity] == 1 and (claim.identity, only) not in have:
@@ -168,7 +168,8 @@ class _Collection:
                 self.report.notes.append(f"{plain(where)} is taken as {only}: it is the only notebook of its student.")
                 yield entry, claim, only
                 continue
-            stem = self._by_contents(entry)
+            looked[claim.identity] += 1
+            stem = self._by_contents(entry) if looked[claim.identity] <= MAX_COPIES else ""
             if stem and self.wishes.recognised and (claim.identity, stem) not in have:
                 self.report.notes.append(f"{plain(where)} is taken as {stem}, by its contents.")
                 yield entry, claim, stem

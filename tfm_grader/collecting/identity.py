@@ -15,8 +15,9 @@ from pathlib import PurePosixPath
 from tfm_grader.collecting.archives import CannotCollect, Folder, SourceFile, Zip
 from tfm_grader.names import digest, folder_name, plain
 
-CANVAS_FORM = r"(?P<who>{who})_(?P<late>LATE_)?(?P<id>{id})_(?P<number>[0-9]{{1,30}})_(?P<name>.+)"
-CANVAS = re.compile(CANVAS_FORM.format(who="[^_]+", id="[0-9]{1,30}"), re.DOTALL)
+CANVAS = re.compile(
+    r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<id>[0-9]{1,30})_(?P<number>[0-9]{1,30})_(?P<name>.+)", re.DOTALL
+)
 CANVAS_IDS = re.compile(r"(?<=_)[0-9]{1,30}(?=_[0-9]{1,30}_.)", re.DOTALL)  # wherever one can stand
 MOODLE = re.compile(
     r"(?P<who>.+?)_(?P<id>[0-9]{1,30})_assignsubmission_(?P<part>file|onlinetext)_?(?P<name>.*)", re.DOTALL
@@ -85,13 +86,11 @@ def _canvas(top: str, numbers: Collection[str]) -> Claim | str:
     if match is None:
         return "its name is none of Canvas's, and names no student"
     ids = list(dict.fromkeys(str(int(each)) for each in CANVAS_IDS.findall(stem)))
-    if len(ids) > 1:  # a student's name may end in a number, and so may what they call their file begin
-        own = [each for each in ids if each in numbers]
-        if len(own) != 1:
-            told = f"its name can be read as that of the number {' or '.join(ids[:3])}, and so names no student; "
-            told += "take the number that is not the student's out of it"
-            return told if numbers else f"{told}, or collect with a roster that has everybody's lms id"
-        match = re.fullmatch(CANVAS_FORM.format(who=".+?", id=f"0*{own[0]}"), stem, re.DOTALL) or match
+    # A student's name may end in a number, and the file's own begin with one: only the first may be somebody's.
+    if len(ids) > 1 and [each for each in ids if each in numbers] != ids[:1]:
+        told = f"its name can be read as that of the number {' or '.join(ids[:3])}, and so names no student; "
+        told += "take the number that is not the student's out of it"
+        return told if numbers else f"{told}, or collect with a roster that has everybody's lms id"
     who, number = plain(match["who"]), str(int(match["id"]))
     student = folder_name(f"{match['who']}_{number}")
     return Claim("canvas", number, student, who, match["name"], bool(match["late"]), int(match["number"]))

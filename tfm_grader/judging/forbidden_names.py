@@ -17,7 +17,8 @@ from tfm_grader.written_answers import Handed, own
 def used(forbidden: Iterable[str], cells: Sequence[str], handed: Handed) -> list[str]:
     """Return the last parts of the `forbidden` dotted names that the student's lines in `cells` import or use.
 
-    A function of the student's with the same name may be called.
+    A function of the student's with the same name may be called, and what a cell only asserts or shows is no answer: whoever
+    compares an answer with the function that it replaces has done well.
     """
     words = {call.rpartition(".")[2] for call in forbidden}
     if not words:
@@ -27,7 +28,8 @@ def used(forbidden: Iterable[str], cells: Sequence[str], handed: Handed) -> list
     found = set()
     for lines, tree in trees:
         written = {number for number, line in enumerate(lines, start=1) if own(line, handed).strip()}
-        for node in ast.walk(tree):
+        kept = [part for part in tree.body if not isinstance(part, ast.Assert | ast.Expr)]
+        for node in (node for part in kept for node in ast.walk(part)):
             if getattr(node, "lineno", 0) in written:
                 found |= {word for name in _names(node, own_names) for word in words if name in (word, f"{word}_")}
     return sorted(found)

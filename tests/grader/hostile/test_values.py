@@ -3,6 +3,7 @@
 import json
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from enum import StrEnum
 from queue import Empty, Queue
@@ -112,6 +113,13 @@ def far(compute: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
 
     Thread(target=serve, daemon=True).start()
     return lambda X: asks.call("compute", [X])
+
+
+def test_threads_of_an_answer_take_turns():
+    square = far(lambda X: X.square())
+    numbers = torch.arange(40.0)
+    with ThreadPoolExecutor(8) as pool:
+        assert torch.stack(list(pool.map(square, numbers))).equal(numbers.square())
 
 
 @pytest.mark.parametrize("derive", [

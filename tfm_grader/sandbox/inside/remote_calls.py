@@ -8,6 +8,7 @@ modified, because arguments are copies made for the call and the caller could no
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -74,6 +75,7 @@ class Peer:
         self._kept: list[Any] = []
         self._tapes: list[tuple[list[Tensor], list[Tensor]]] = []
         self._calls = self._nesting = 0
+        self._asking = threading.RLock()  # threads of an answer take turns; a call within a call is the same thread's
 
     # ── asking ────────────────────────────────────────────────────────────
     def call(self, target: str | int, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -100,17 +102,18 @@ class Peer:
     def ask(self, what: str, made: dict[str, Any]) -> dict[str, Any]:
         """Send a request, and serve the other side's requests until its reply comes."""
         id = secrets.token_hex(8)  # so that no reply can be sent before its request
-        self.channel.send({"do": what, "id": id, **made})
-        while True:
-            message = self.receive()
-            if "do" in message:
-                self.answer(message)
-            elif message.get("re") == id:
-                if "raised" in message:
-                    raise self.convert(_raised(message["raised"]))
-                return message
-            else:
-                raise ChannelError("a reply came that nobody asked for")
+        with self._asking:
+            self.channel.send({"do": what, "id": id, **made})
+            while True:
+                message = self.receive()
+                if "do" in message:
+                    self.answer(message)
+                elif message.get("re") == id:
+                    if "raised" in message:
+                        raise self.convert(_raised(message["raised"]))
+                    return message
+                else:
+                    raise ChannelError("a reply came that nobody asked for")
 
     def receive(self) -> dict[str, Any]:
         """Receive the next message."""
