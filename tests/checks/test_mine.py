@@ -341,6 +341,9 @@ def test_a_damaged_file_is_put_aside_and_said(shell, place):
     assert "draws it. The file of your answers was damaged." in verdict.kept
     assert (place / "mine.damaged-1.json").read_text().endswith("masking")
     assert mine.causal_mask(1).tolist() == [[True]]
+    (place / "mine.json").write_text("a second")
+    solve(shell, "masking.triangle", TRIANGLE)
+    assert [path.read_text()[-7:] for path in sorted(place.glob("mine.damaged-*"))] == ["masking", " second"]
 
 
 def test_a_file_of_a_newer_version_is_left_alone(shell, place):

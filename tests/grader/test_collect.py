@@ -14,12 +14,13 @@ from typer.testing import CliRunner
 
 from grader.users import Users
 from tfm_grader.assignment.bundle import Bundle
-from tfm_grader.assignment.manifest import manifest
+from tfm_grader.assignment.manifest import Late, manifest
 from tfm_grader.collecting import collect, roster
 from tfm_grader.judging import grade
 from tfm_grader.judging.audit_log import AuditLog
 from tfm_grader.records import Judged
 from tfm_grader.reports.report import Report, Sources
+from tfm_grader.scoring.scores import lateness
 from tfm_lib.cli import app
 
 STEMS = ["masking", "self_attention"]
@@ -183,6 +184,12 @@ def factors(exchange: Path, to: Path, late: dict) -> dict[str, float]:
 def test_lateness_costs_what_the_rule_says(exchange, tmp_path, due, per_day, free, left):
     late = {"due": due, "per_day": per_day, "free_days": free}
     assert factors(exchange, tmp_path, late)["ben"] == pytest.approx(left)
+
+
+def test_days_that_are_waived_come_beside_the_free_ones():
+    rule = Late(per_day=0.1, free_days=2)
+    assert [lateness(3, rule, waived) for waived in (0, 1, 2)] == pytest.approx([0.9, 1, 1])
+    assert lateness(3.5, rule, 1) == pytest.approx(0.9) and lateness(None, rule) == 1
 
 
 def test_canvas_marks_what_is_late_and_its_dates_are_not_believed(tmp_path):

@@ -253,6 +253,9 @@ def test_letters_seen_too_few_times_are_unknown():
     sentences = ["the lamp"] * 5 + ["the jazz", "z"]
     assert "j" not in Tokenizer.train(sentences, 100, min_count=2).pieces("jz")
     assert Tokenizer.train(sentences, 100, min_count=2).unknown("jz") == ["j"]
+    assert Tokenizer.train([*sentences, "jot"], 100, min_count=2).unknown("jz") == [], (
+        "as often as asked is often enough"
+    )
     assert Tokenizer.train(sentences, 100).unknown("jz") == []
 
 

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from dataclasses import replace
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -131,6 +132,13 @@ def test_one_schedule_step_for_each_update_also_with_accumulation():
     options = replace(OPTIONS, schedule="paper", warmup=100, steps=8)
     once, twice = trainer_of(options), trainer_of(replace(options, accumulate=2))
     assert [r["lr"] for r in once.run()] == [r["lr"] for r in twice.run()]
+
+
+def test_an_epoch_uses_every_example_once_also_with_accumulation():
+    trainer, seen = trainer_of(replace(OPTIONS, accumulate=2)), Counter()
+    for group in takewhile(lambda _: trainer.progress.epoch == 0, trainer._updates()):
+        seen.update(str(example) for batch in group for example in batch)
+    assert seen == Counter(map(str, EXAMPLES))
 
 
 @pytest.mark.parametrize("stop", params([1, 4, 7, 11], [4]))

@@ -52,6 +52,7 @@ def test_what_people_leave_in_files(tmp_path):
     [
         (b"a\tb\nc d\ne\tf\ng\t\n", "each line should hold a sentence, a tab and its translation; lines 2, 4 do not."),
         (b"a b\nc\td\n", "line 1 does not."),
+        (b"a\tb\n\nc d\n", "line 3 does not."),
         (b"x\n" * 9, "lines 1, 2, 3, 4, 5 and 4 more do not."),
         (b"a\tb\nc\td\xe9\n", "line 2, is not UTF-8 (0xe9)."),
         (b"", "holds 0 different sentences; at least 3 are needed"),
