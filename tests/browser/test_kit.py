@@ -60,6 +60,31 @@ def test_a_heat_map_without_a_focused_row_lights_none(stand: Bench) -> None:
     assert light["none again"][1] == "none" and "NaN" not in str(light)
 
 
+def test_keys_reach_every_cell_of_a_heat_map_that_is_no_square(stand: Bench) -> None:
+    (widget,) = stand.show(made("masking/mask_editor"))
+    walked = widget.page.evaluate(
+        """async () => {
+          const names = ["a", "b", "c", "d"], ui = { until() {}, tip() {} };
+          const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())));
+          return Promise.all([[2, 4], [4, 2]].map(async ([n, m]) => {
+            const map = tfmKit.heatmap(ui, { rows: names.slice(0, n), cols: names.slice(0, m), name: "free", label: "free", describe: (i, j) => `${i},${j}` });
+            document.body.append(map.el);
+            map.update({ values: Array.from({ length: n }, () => Array(m).fill(0)) });
+            await drawn();
+            map.el.querySelector("[tabindex='0']").focus();
+            return ["End", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "Home"].map((key) => {
+              document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+              return document.activeElement.getAttribute("aria-label");
+            });
+          }));
+        }"""
+    )
+    assert walked == [
+        ["0,3", "0,3", "1,3", "1,3", "1,3", "1,3", "1,0"],
+        ["0,1", "0,1", "1,1", "2,1", "3,1", "3,1", "3,0"],
+    ]
+
+
 def test_a_plot_that_is_put_on_the_page_is_drawn_in_the_same_moment(stand: Bench) -> None:
     """A reader who looks at once, or takes a link or a picture, does not meet an empty plane."""
     (widget,) = stand.show(made("masking/mask_editor"))

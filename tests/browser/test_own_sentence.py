@@ -76,14 +76,19 @@ def sampling(widget: Widget, library: Translator, sentence: str) -> None:
     (ids,) = library.search([sentence], beam=1)
     slider = widget.box.locator('[data-control="place"]')
     widget.look()
-    fork = slider.input_value()
+    fork, cold = slider.input_value(), widget.box.locator('[data-control="value"]')
+    cold.fill("0.5")
     for place in (int(fork), 3):
         slider.fill(str(place))
         widget.look()
         own = Sampling(**translator_sampling(library, sentence, ids[:place]))
-        assert [float(row["as it is"]) for row in widget.rows()] == pytest.approx(own.shares["as it is"], abs=1e-3)
+        own.value, own.top_k, own.top_p = float(cold.input_value()), 0, 1.0
+        for column, name in (("p", "now"), ("as it is", "as it is")):
+            shown = [float(row[column]) for row in widget.rows()]
+            assert shown == pytest.approx(own.shares[name], abs=1e-3), column
         assert [row["token"] for row in widget.rows()][:-1] == [as_read(token, own.tokens) for token in own.tokens]
         assert own.context in widget.box.inner_text()
+    cold.fill("1")
     slider.fill(fork)
     widget.look()
 
