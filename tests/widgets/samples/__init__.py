@@ -16,7 +16,7 @@ import torch
 
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "frontend" / "src"
-SHARED = ("kit", "twin")  # folders of what is no widget
+SHARED = ("kit", "twin", "write")  # folders of what is no widget
 #: Every widget there is, as <stem>/<name>.
 MODULES = sorted(f"{path.parent.name}/{path.stem}" for path in SOURCES.glob("*/*.js") if path.parent.name not in SHARED)
 
