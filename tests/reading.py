@@ -63,10 +63,15 @@ def reading(pages: Path, home: Path) -> Iterator[Server]:
                 pytest.fail(f"The server did not start:\n{(home / 'log').read_text()[-3000:]}", pytrace=False)
             yield Server(url, home / "work", home / "mine")
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)  # the server and its kernels
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait(30)
+            end(process)
+
+
+def end(process: subprocess.Popen) -> None:
+    """End a server that was started in a session of its own, and its kernels."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)

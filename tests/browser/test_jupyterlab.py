@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from urllib.parse import parse_qsl
 import nbformat
 import pytest
 from playwright.sync_api import Page
+from reading import end
 from tiers import params
 from widgets.samples import MODULES, importing, sample, sampled
 
@@ -105,13 +105,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         wait_for(server, process)
         yield server
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)  # the server and its kernels
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(30)
+        end(process)
 
 
 KERNEL = {

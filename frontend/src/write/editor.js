@@ -40,7 +40,7 @@ export function editor(parent, { text, label, changed, submit, complete }) {
       doc: text,
       extensions: [
         Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (submit(), true) }])),
-        history(), drawSelection(), indentUnit.of("    "), indentOnInput(), bracketMatching(), closeBrackets(), python(),
+        history(), drawSelection(), EditorView.lineWrapping, indentUnit.of("    "), indentOnInput(), bracketMatching(), closeBrackets(), python(),
         syntaxHighlighting(style), faults, autocompletion({ override: [completions], activateOnTyping: false }),
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),

@@ -100,6 +100,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
       if (ended === "ended") tell("stopped", "Python has ended.", [], "This answer has ended it, or the system has, for want of memory. The next check starts it again.");
       else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
       else if (said) tell("refused", "Not yet.", [], raised(said));
+      else if (verdict?.message.startsWith("The cell above")) tell(verdict.status, verdict.word, [], "The stub still stands here. Write your answer in the place of `...`, and check again.");
       else if (verdict) tell(verdict.status, verdict.word, verdict.held, verdict.message, verdict.kept);
       else tell("refused", "No verdict.", [], "The check was not reached.");
     } catch (error) {
