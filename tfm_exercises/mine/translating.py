@@ -32,6 +32,7 @@ from tfm_lib.engine.translator import Translator
 SENTENCE, TRANSLATION = "She does not like the cold water in winter.", "Elle n'aime pas l'eau froide en hiver."
 TOLERANCE = 1e-4  # two right ways to compute the same thing differ by far less
 SLOPE = 1e-2  # of the gradient's length: a right one differs by rounding, a wrong one by a factor
+PATIENCE = 1.5  # seconds that a translation with a bug may take
 NOISE = 1e-4  # of the longest gradient: what is shorter may be rounding alone, as that of a key's bias
 
 
@@ -178,7 +179,7 @@ def written_within(
         torch.set_num_threads(threads)
 
 
-def with_bug(exercise: Exercise, given: Sequence[Any], seconds: float = 1.5) -> str:
+def with_bug(exercise: Exercise, given: Sequence[Any]) -> str:
     """In words, what the translator writes with answers that failed their check in its parts; "" if that shows nothing.
 
     That is so where no part of `exercise` is called in a translation, or one raises an error or is slow.
@@ -188,7 +189,7 @@ def with_bug(exercise: Exercise, given: Sequence[Any], seconds: float = 1.5) -> 
         return ""
     instead = {part.name: given[part.index] for part in parts}
     try:
-        written = written_within(seconds, SENTENCE, instead, beam=parts[0].beam)
+        written = written_within(PATIENCE, SENTENCE, instead, beam=parts[0].beam)
     except (Exception, SystemExit, Endless):  # noqa: BLE001 (the check has told what is wrong)
         return ""
     if written == TRANSLATION:
