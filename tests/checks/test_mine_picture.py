@@ -26,7 +26,6 @@ from tfm_lib._refusal import Refusal
 from tfm_lib.drawing.display import colours
 from tfm_lib.engine.translator import Translator
 
-
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [part.name for part in PARTS]
 
