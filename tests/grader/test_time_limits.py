@@ -119,6 +119,45 @@ def test_a_process_that_is_gone_is_told_by_its_silence():
         wait(channel, cpu=1, asleep=9)
 
 
+@pytest.mark.parametrize(
+    ("looks", "slept"),
+    [
+        # of each look: processor time, then of each thread its state and how long it has run or been ready
+        ([(0.01, "S0.01")] * 3, 0.29),
+        ([(0.02, "R0.02"), (0.04, "R0.04"), (0.06, "R0.06")], 0.24),  # awake whenever one looks
+        ([(0.02, "R0.02 R0.09 S0.09"), (0.04, "S0.04 R0.18 R0.18")], 0.02),  # others had the processor
+        ([(0.0, "R0"), (0.0, "R0"), (0.02, "S0.28")], 0.02),  # how long it was ready is told when it has run
+        ([(0.0, "R0"), (0.0, "R0")], 0.0),
+        ([(0.0, "R-1"), (0.0, "S-1"), (0.0, "S-1")], 0.2),  # a system that doesn't count it
+        ([(0.0, "D0"), (0.05, "S0.05")], 0.05),  # it waited for the disk
+        ([(0.1, "R0.1 S0"), (0.2, "S0.1 R0.1")], 0.0),  # in turn
+        ([(0.1, "R0.1 S0"), (0.3, "R0.2 R0.1"), (0.3, "S0.2 S0.1")], 0.1),
+    ],
+)
+def test_what_is_neither_work_nor_waiting_for_the_machine_is_sleep(monkeypatch, looks, slept):
+    start = "S-1" if "-1" in looks[0][1] else "S0 S0 S0"
+    channel, seen = TimedChannel(0, 1), iter([(0.0, start), *looks])
+
+    def busy(pid):
+        threads = {str(number): each for number, each in enumerate(said[0].split())}
+        seconds = {name: 1 + float(each[1:]) for name, each in threads.items()}
+        return seconds, {name: each[:1].encode() for name, each in threads.items()}
+
+    def cpu_seconds(pid):
+        used, said[0] = next(seen)
+        return used
+
+    said = [""]
+    monkeypatch.setattr(own_time, "busy", busy)
+    monkeypatch.setattr(own_time, "cpu_seconds", cpu_seconds)
+    channel.pid = 1
+    channel.allow(cpu=9, asleep=9)
+    for _ in looks:
+        channel._unseen += 0.1
+        channel._look()
+    assert channel.spent.asleep == pytest.approx(slept)
+
+
 class Machine:
     """Sandboxes in which each test of an answer raises what `ends` says, if anything."""
 

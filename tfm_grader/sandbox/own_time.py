@@ -1,7 +1,9 @@
 """A channel to another process that counts what the process spends while somebody waits for it.
 
 A busy machine must cost nobody points. So no wall clock decides: processor time and sleep are the process's own, while
-the time in which it was ready to run and got no processor is the machine's. Linux tells them apart in `/proc`.
+the time in which it was ready to run and got no processor is the machine's. Linux counts both for each thread, in `/proc`;
+what is left of the time that was waited is sleep. The thread that was busiest decides: many that wake for a moment
+together don't hide that they slept.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,7 +21,7 @@ from tfm_grader.sandbox.inside.channel import Channel, TimeUp
 
 STEP = 0.1  # seconds between two looks at the process
 TICK = os.sysconf("SC_CLK_TCK")
-ASLEEP = b"StT"  # sleeping and stopped; not D, which waits for the machine's memory or disk
+ASLEEP, DISK = b"StT", b"D"  # sleeping and stopped; waiting for the machine's memory or disk
 AGAIN = 1.0  # seconds of its own time between two interrupts of a process that goes on
 
 
@@ -64,7 +66,8 @@ class TimedChannel(Channel):
         self._most = Spent(math.inf, math.inf, math.inf)
         self._interrupt_after = math.inf
         self._began = self._looked = 0.0  # its processor time at `allow`; when it was last looked at
-        self._unseen = 0.0  # seconds waited since then
+        self._unseen = 0.0  # seconds waited for which it is not known yet whether it slept
+        self._before: tuple[float, dict[str, float]] = 0.0, {}  # `spent.cpu` and the `busy` of its threads before these
 
     def watch(self, pid: int) -> None:
         """Watch the process `pid` from now on. Raises OSError if the machine hides it."""
@@ -81,7 +84,7 @@ class TimedChannel(Channel):
         self.spent, self._most = Spent(), Spent(cpu, asleep, most_waiting(cpu))
         self._interrupt_after, self._unseen = interrupt_after, 0.0
         with suppress(OSError):
-            self._began = cpu_seconds(self.pid)
+            self._began, self._before = cpu_seconds(self.pid), (0.0, busy(self.pid)[0])
 
     def line(self) -> bytes:
         if self.pid and time.monotonic() - self._looked > STEP:  # also if something always comes, so that nothing waits
@@ -105,13 +108,9 @@ class TimedChannel(Channel):
     def _look(self) -> None:
         """See what the process has spent. Raises OutOfCpu, Slept or Starved if that is too much."""
         self._looked = time.monotonic()
-        try:
+        with suppress(OSError):  # it has ended, which reading will tell
             self.spent.cpu = cpu_seconds(self.pid) - self._began
-            if self._unseen and all(state in ASLEEP for state in states(self.pid)):
-                self.spent.asleep += self._unseen
-        except OSError:  # it has ended, which reading will tell
-            pass
-        self._unseen = 0.0
+            self._see_sleep(*busy(self.pid))
         spent, most = self.spent, self._most
         if spent.cpu > most.cpu:
             raise OutOfCpu(f"{spent.cpu:.1f} seconds of processor time")
@@ -127,6 +126,19 @@ class TimedChannel(Channel):
             with suppress(OSError):
                 os.kill(self.pid, signal.SIGALRM)
 
+    def _see_sleep(self, now: dict[str, float], states: Mapping[str, bytes]) -> None:
+        """Add to what was slept what the threads were neither running nor ready to run, which they are `now`."""
+        cpu, before = self._before
+        ready = any(states[each] not in ASLEEP and now[each] == before.get(each) for each in now)
+        kept_waiting = DISK in states.values() or (ready and not any(now.values()))  # where the system counts nothing
+        if ready and not kept_waiting:
+            return  # for how long a thread has been ready is counted when it runs
+        if not kept_waiting:
+            busiest = max((seconds - before.get(each, 0.0) for each, seconds in now.items()), default=0.0)
+            slept = self._unseen - max(self.spent.cpu - cpu, busiest)  # below 0 where the last look was too early
+            self.spent.asleep = max(0.0, self.spent.asleep + slept)
+        self._before, self._unseen = (self.spent.cpu, now), 0.0
+
 
 def cpu_seconds(pid: int) -> float:
     """Return the processor time that all threads of process `pid` have used. Raises OSError if it is not there."""
@@ -134,11 +146,19 @@ def cpu_seconds(pid: int) -> float:
     return (int(parts[11]) + int(parts[12])) / TICK
 
 
-def states(pid: int) -> Iterator[bytes]:
-    """Yield the state of each thread of process `pid`: R for running or ready to run, S for asleep, … Raises OSError."""
+def busy(pid: int) -> tuple[dict[str, float], dict[str, bytes]]:
+    """Return for each thread of process `pid` the seconds in which it ran or was ready to, and its state: R, S, …
+
+    The seconds are 0 where the system doesn't count them. Raises OSError if the process is not there.
+    """
+    seconds, states = {}, {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
-            yield _after_name(f"/proc/{pid}/task/{thread}/stat")[0]
+            states[thread] = _after_name(f"/proc/{pid}/task/{thread}/stat")[0]
+            seconds[thread] = 0.0
+            with open(f"/proc/{pid}/task/{thread}/schedstat", "rb") as file:
+                seconds[thread] = sum(map(int, file.read().split()[:2])) / 1e9
+    return seconds, states
 
 
 def _after_name(path: str) -> list[bytes]:
