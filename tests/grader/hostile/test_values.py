@@ -127,14 +127,29 @@ def test_threads_of_an_answer_take_turns():
     lambda f, X: func.jacrev(f)(X),
     lambda f, X: func.jacrev(f, chunk_size=5)(X),
     lambda f, X: torch.stack([func.vjp(f, X)[1](each.view(4, 3))[0] for each in torch.eye(12)]).view(4, 3, 4, 3),
-], ids=["jacobian", "jacrev", "jacrev by chunks", "vjp"])  # fmt: skip
+    lambda f, X: func.jacfwd(f)(X),
+    lambda f, X: functional.jacobian(f, X, vectorize=True),
+    lambda f, X: functional.jacobian(f, X, vectorize=True, strategy="forward-mode"),
+    lambda f, X: func.jacfwd(lambda X: f(X.sin()).exp())(X.asin()) / f(X).exp()[..., None, None] / (1 - X**2) ** 0.5,
+], ids=["jacobian", "jacrev", "jacrev by chunks", "vjp", "jacfwd", "at once", "forward", "a chain"])  # fmt: skip
 def test_derivatives_of_a_function_of_the_other_side(derive):
-    W, X = torch.randn(3, 3), torch.randn(4, 3)
+    W, X = torch.randn(3, 3), torch.rand(4, 3) - 0.5
 
     def compute(X: Tensor) -> Tensor:
         return torch.cumsum(X @ W, dim=0).sin()
 
     torch.testing.assert_close(derive(far(compute), X), functional.jacobian(compute, X))
+
+
+def test_many_calls_at_once_of_a_function_of_the_other_side():
+    W, X = torch.randn(3, 3), torch.randn(5, 4, 3)
+    compute = lambda X: torch.cumsum(X @ W, dim=0).sin()  # noqa: E731
+    torch.testing.assert_close(torch.vmap(far(compute))(X), torch.vmap(compute)(X))
+    torch.testing.assert_close(torch.vmap(far(compute), 2, 1)(X.movedim(0, 2)), torch.vmap(compute)(X).movedim(0, 1))
+    nested = X[None].repeat(2, 1, 1, 1)
+    torch.testing.assert_close(torch.vmap(torch.vmap(far(compute)))(nested), torch.vmap(torch.vmap(compute))(nested))
+    slopes = torch.vmap(func.jacrev(far(compute)))(X)
+    torch.testing.assert_close(slopes, torch.vmap(func.jacrev(compute))(X))
 
 
 def test_a_second_derivative_of_a_function_of_the_other_side_is_refused_and_never_0():

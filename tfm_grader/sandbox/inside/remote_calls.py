@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor, peek_interpreter_stack
+from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
+from torch.autograd import forward_ad
 
 from .channel import Channel, ChannelError
 from .values import BadValue, Decoder, encode, encode_tensor, numbered_tensors, raw_tensor
@@ -83,8 +88,8 @@ class Peer:
         inputs: list[Tensor] = []
 
         def described(tensor: Tensor) -> dict[str, Any]:
-            """Describe a tensor that requires a gradient by its number alone: `_Asked.values` adds the rest."""
-            if tensor.requires_grad:
+            """Describe a tensor that is derived by, or of a `vmap`, by its number: `_Asked.values` adds the rest."""
+            if tensor.requires_grad or is_functorch_wrapped_tensor(tensor) or _has_tangent(tensor):
                 return {"$": "tensor", "g": _number(tensor, inputs)}
             return encode_tensor(tensor)
 
@@ -239,6 +244,8 @@ class _Asked:
         self.peer, self.made = peer, made
         self.reply: dict[str, Any] = {}
         self.numbers: list[int] = []
+        self.shapes: list[torch.Size] = []  # of these tensors
+        self.calls: list[_Asked] = []  # of a `vmap`: the calls that this one stands for
 
     def values(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Ask, with `inputs` in the place of the tensors that were numbered; return those that carry a gradient."""
@@ -251,14 +258,26 @@ class _Asked:
         raw = {made["g"]: raw_tensor(made) for made in numbered_tensors(self.reply.get("ok"))}
         if any(type(number) is not int for number in raw):
             raise BadValue("a gradient of no tensor")
-        self.numbers = list(raw)
+        self.numbers, self.shapes = list(raw), [tensor.shape for tensor in raw.values()]
         return tuple(raw.values())
 
     def products(self, *slopes: Tensor | None) -> list[Any]:
         """Ask for the vector-Jacobian product of each input."""
         sent = [encode(slope, self.peer._keep) for slope in slopes]
         reply = self.peer.ask("back", {"tape": self.reply.get("tape"), "slopes": sent})
-        return Decoder(self.peer._foreign).decode(reply.get("ok"))
+        found = Decoder(self.peer._foreign).decode(reply.get("ok"))
+        if type(found) is not list:
+            raise BadValue("not the gradients that were asked for")
+        return [slope if isinstance(slope, Tensor) else None for slope in found]
+
+    def jacobians(self) -> Iterator[tuple[int, int, Tensor]]:
+        """Yield the numbers of an output and of an input, and the derivatives of the one by the other, (m, n)."""
+        for k, shape in enumerate(self.shapes):
+            unit = torch.eye(shape.numel()).reshape(-1, *shape)
+            rows = [self.products(*(each if k == j else None for j in range(len(self.shapes)))) for each in unit]
+            for i, column in enumerate(zip(*rows, strict=True)):
+                if column[0] is not None:
+                    yield k, i, torch.stack(column).flatten(1)
 
 
 class _Computed(torch.autograd.Function):
@@ -275,6 +294,27 @@ class _Computed(torch.autograd.Function):
         ctx.set_materialize_grads(False)
 
     @staticmethod
+    def vmap(info: Any, places: tuple[Any, ...], asked: _Asked, *inputs: Tensor) -> Any:
+        asked.calls = [_Asked(asked.peer, deepcopy(asked.made)) for _ in range(info.batch_size)]
+        found = [_Computed.apply(one, *_select(inputs, places[1:], i)) for i, one in enumerate(asked.calls)]
+        if not asked.calls[0].numbers:
+            raise RuntimeError("Under vmap, a function of another process has to compute its result from its input.")
+        asked.reply, asked.numbers = {**asked.calls[0].reply, "tape": None}, asked.calls[0].numbers
+        return _stacked(found)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        found: list[Tensor | None] = [None for _ in ctx.asked.shapes]
+        with (
+            temporarily_pop_interpreter_stack() if peek_interpreter_stack() else nullcontext()
+        ):  # to be sent as they are
+            slopes = list(ctx.asked.jacobians())
+        for k, i, J in slopes:
+            if (tangent := tangents[i]) is not None:
+                found[k] = _plus(found[k], (J @ tangent.reshape(-1)).reshape(ctx.asked.shapes[k]))
+        return tuple(found)
+
+    @staticmethod
     def backward(ctx: Any, *slopes: Tensor | None) -> tuple[Tensor | None, ...]:
         inputs = ctx.saved_tensors
         return None, *_Product.apply(ctx.asked, len(inputs), *inputs, *slopes)
@@ -288,10 +328,17 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(asked: _Asked, count: int, *given: Tensor | None) -> tuple[Tensor | None, ...]:
-        found = asked.products(*given[count:])
-        if type(found) is not list or len(found) != count:
+        inputs, slopes = given[:count], given[count:]
+        if not any(map(_is_batch, slopes)):
+            found = asked.products(*slopes)
+        else:  # `autograd.grad` with many vectors at once, which asks no `vmap` of a Function
+            found = [None for _ in inputs]
+            for k, i, J in asked.jacobians():
+                if slopes[k] is not None:
+                    found[i] = _plus(found[i], (slopes[k].reshape(-1) @ J).reshape(inputs[i].shape))
+        if len(found) != count:
             raise BadValue("not the gradients that were asked for")
-        return tuple(slope if isinstance(slope, Tensor) else None for slope in found)
+        return tuple(found)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor | None, ...]) -> None:
@@ -303,9 +350,38 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, places: tuple[Any, ...], asked: _Asked, count: int, *given: Tensor | None) -> Any:
-        def one(i: int) -> tuple[Tensor | None, ...]:
-            parts = [x if x is None or at is None else x.select(at, i) for x, at in zip(given, places[2:], strict=True)]
-            return _Product.apply(asked, count, *parts)
+        many = any(at is not None for at in places[2 : 2 + count])  # calls, each with vectors; else vectors of one call
+        return _stacked(
+            [
+                _Product.apply(asked.calls[i] if many else asked, count, *_select(given, places[2:], i))
+                for i in range(info.batch_size)
+            ]
+        )
 
-        stacked = [None if each[0] is None else torch.stack(each) for each in zip(*map(one, range(info.batch_size)))]
-        return tuple(stacked), tuple(None if each is None else 0 for each in stacked)
+
+def _select(given: Sequence[Tensor | None], places: Sequence[int | None], i: int) -> list[Tensor | None]:
+    """Return what the call number `i` of a `vmap` is given: each tensor's entry `i` along the axis in `places`."""
+    return [x if x is None or at is None else x.select(at, i) for x, at in zip(given, places, strict=True)]
+
+
+def _has_tangent(tensor: Tensor) -> bool:
+    """Whether `tensor` carries a tangent of forward-mode differentiation."""
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None
+
+
+def _is_batch(tensor: Tensor | None) -> bool:
+    """Whether `tensor` stands for many, in a way that cannot be sent."""
+    try:
+        return tensor is not None and tensor.detach() is None
+    except RuntimeError:
+        return True
+
+
+def _plus(a: Tensor | None, b: Tensor) -> Tensor:
+    return b if a is None else a + b
+
+
+def _stacked(found: Sequence[tuple[Tensor | None, ...]]) -> tuple[tuple[Tensor | None, ...], tuple[int | None, ...]]:
+    """Return what the calls of a `vmap` have `found`, stacked, and the axis of the calls."""
+    stacked = tuple(None if each[0] is None else torch.stack(each) for each in zip(*found, strict=True))
+    return stacked, tuple(None if each is None else 0 for each in stacked)
