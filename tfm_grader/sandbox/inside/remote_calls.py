@@ -243,12 +243,14 @@ class _Asked:
     def __init__(self, peer: Peer, made: dict[str, Any]):
         self.peer, self.made = peer, made
         self.reply: dict[str, Any] = {}
+        self.inputs = 0  # how many tensors were given that are derived by
         self.numbers: list[int] = []
         self.shapes: list[torch.Size] = []  # of these tensors
         self.calls: list[_Asked] = []  # of a `vmap`: the calls that this one stands for
 
     def values(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Ask, with `inputs` in the place of the tensors that were numbered; return those that carry a gradient."""
+        self.inputs = len(inputs)
         for made in numbered_tensors([*self.made["args"], *self.made["kwargs"].values()]):
             made.update(encode_tensor(inputs[made["g"]], made["g"]))
         self.reply = self.peer.ask("call", self.made)
@@ -266,7 +268,7 @@ class _Asked:
         sent = [encode(slope, self.peer._keep) for slope in slopes]
         reply = self.peer.ask("back", {"tape": self.reply.get("tape"), "slopes": sent})
         found = Decoder(self.peer._foreign).decode(reply.get("ok"))
-        if type(found) is not list:
+        if type(found) is not list or len(found) != self.inputs:
             raise BadValue("not the gradients that were asked for")
         return [slope if isinstance(slope, Tensor) else None for slope in found]
 
@@ -334,10 +336,9 @@ class _Product(torch.autograd.Function):
         else:  # `autograd.grad` with many vectors at once, which asks no `vmap` of a Function
             found = [None for _ in inputs]
             for k, i, J in asked.jacobians():
-                if slopes[k] is not None:
-                    found[i] = _plus(found[i], (slopes[k].reshape(-1) @ J).reshape(inputs[i].shape))
-        if len(found) != count:
-            raise BadValue("not the gradients that were asked for")
+                slope, X = slopes[k], inputs[i]
+                if slope is not None and X is not None:
+                    found[i] = _plus(found[i], (slope.reshape(-1) @ J).reshape(X.shape))
         return tuple(found)
 
     @staticmethod
