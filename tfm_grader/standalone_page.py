@@ -7,6 +7,7 @@ import hashlib
 import html
 import io
 import keyword
+import re
 import tokenize
 from collections.abc import Iterable
 from importlib.resources import files
@@ -33,6 +34,7 @@ table { border-collapse: collapse; width: 100%; } td, th { text-align: left; pad
 th { overflow-wrap: normal; } td:first-child { min-width: min(8rem, 28vw); }
 figure { margin: 1rem 0; } svg { max-width: 100%; height: auto; }
 """
+CONTROL = re.compile(r"[^\t\n\r -~\xa0-\U0010ffff]")
 MAX_CODE = 20_000  # maximum characters of a student's code on a page
 
 
@@ -51,8 +53,8 @@ def page(title: str, body: str, style: str = "", script: str = "") -> str:
 
 
 def text(words: str) -> str:
-    """Escape `words` for a page, and remove direction controls, which could reorder the text that follows."""
-    return html.escape("".join(char for char in words if char not in DIRECTION))
+    """Escape `words` for a page: control characters become �, and those of direction go, which could reorder what follows."""
+    return html.escape(CONTROL.sub("\ufffd", "".join(char for char in words if char not in DIRECTION)))
 
 
 def html_table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

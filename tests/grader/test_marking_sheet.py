@@ -136,11 +136,11 @@ def test_the_page_asks_once_shows_every_answer_as_text_and_runs_one_script_of_ou
     assert re.search(r"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-[\w+/=]{44}'", page)
 
 
-def test_no_word_turns_round_what_follows_it_on_a_page():
-    turned = "\u202eann\u2066"
+def test_no_word_turns_round_what_follows_it_on_a_page_or_controls_a_terminal():
+    turned = "\u202eann\u2066\x1b[31m\0"
     made = Score("s", turned, "", [waiting(PLAIN, f"So {turned}.")])
     for page in (Desk.of(BUNDLE, [made], []).page(), student_page(made, "Masks"), class_page([made], "Masks")):
-        assert "ann" in page and not DIRECTION & set(page)
+        assert "ann" in page and not (DIRECTION | {"\x1b", "\0"}) & set(page)
 
 
 def test_a_title_with_dollars_is_no_formula():

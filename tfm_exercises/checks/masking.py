@@ -1,6 +1,7 @@
 """Judges of the exercises in chapter `masking`."""
 
 from collections.abc import Callable
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -611,7 +612,7 @@ def leak_test(student, expect):
         return slopes(*args).abs().amax(dim=(1, 3)) > 0
 
     def find_leaks(*args) -> set[tuple[int, int]]:
-        return _pairs(student.find_leaks(*args))
+        return _pairs(student.find_leaks(*args), args[1])
 
     models = [model for n, d in zip(_sizes(2, 5, 7), _sizes(2, 3, 5)) for model in _suspects(n, d)]
     slips = [Slip(name, lambda *args, of=of: of(sees(*args)), text) for name, (of, text) in LEAK_SLIPS.items()]
@@ -677,14 +678,15 @@ def _suspects(n: int, d: int) -> list[tuple[Model, int, int]]:
     return [(_model(n, d, add, centre), n, d) for add, centre in kinds]
 
 
-def _pairs(got) -> set[tuple[int, int]]:
-    """The answer as a set of pairs of plain numbers."""
+def _pairs(got, n: int) -> set[tuple[int, int]]:
+    """The answer as a set of pairs of plain numbers; of more than the n² that there are, some pair comes twice."""
     try:
-        pairs = [(int(i), int(j)) for i, j in (got.tolist() if isinstance(got, Tensor) else got)]
+        listed = islice(got.tolist() if isinstance(got, Tensor) else got, n * n + 1)
+        pairs = [(int(i), int(j)) for i, j in listed]
     except (TypeError, ValueError):
         text = f"Expected a list of pairs (i, j), as [(0, 2), (1, 3)], got something else, a {type(got).__name__}."
         raise Refused(text, "no list of pairs") from None
-    if len(set(pairs)) < len(pairs):
+    if len(set(pairs)) < len(pairs) or len(pairs) > n * n:
         text = "Some pair stands in the list twice. Once per pair: did each feature, or each trial, add its own?"
         raise Refused(text, "a pair twice")
     return set(pairs)
