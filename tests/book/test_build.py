@@ -17,7 +17,7 @@ import yaml
 
 from tfm_book.notebooks.contents import pages
 from tfm_book.site import cache, citations, runner
-from tfm_book.site.build import NO_SOURCES
+from tfm_book.site.build import NO_SOURCES, _packages
 from tfm_book.site.cache import execution_key
 from tfm_book.site.dependencies import KnownSources, dependencies
 
@@ -435,3 +435,22 @@ def test_every_page_of_the_contents_is_built_and_says_what_its_source_says(built
 
 def test_the_first_page_is_found_by_opening_the_index(built_book: Path) -> None:
     assert "chapters/intro.html" in (built_book / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_page_is_made_again_for_a_package_that_makes_it_and_for_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", [*sys.path, str(tmp_path / "site-packages")])
+    asks = {
+        "tfm_lib-1": ["one>=1", 'the-two[fast]; extra == "book"', 'pytest; extra == "dev"'],
+        "one-1.0": [],
+        "The_Two-2.0": ['three; extra == "fast"', 'four; extra == "slow"', "absent"],
+        "three-3.0": ["the-two"],
+        "four-4.0": [],
+        "pytest-9.0": [],
+    }
+    for name, needs in asks.items():
+        folder = tmp_path / "site-packages" / f"{name}.dist-info"
+        folder.mkdir(parents=True)
+        about = "".join(f"Requires-Dist: {need}\n" for need in needs)
+        (folder / "METADATA").write_text(f"Name: x\n{about}\nRequires-Dist: four\n", encoding="utf-8")
+    found = _packages.__wrapped__().replace(".dist-info", "").split()
+    assert found == ["The_Two-2.0", "one-1.0", "three-3.0"]

@@ -1,7 +1,7 @@
 """Build the book, redoing only what has changed since the last build.
 
 If nothing changed, nothing is done. If a chapter or the library changed, Sphinx reads the affected pages again, and
-`cache` executes what is stale. If the build tools changed (this package, the widgets' bundles, an installed package),
+`cache` executes what is stale. If the build tools changed (this package, the widgets' bundles, an installed package of its),
 every page is made again, from the outputs that are still valid.
 """
 
@@ -11,9 +11,11 @@ import contextlib
 import gc
 import hashlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from tfm_book.notebooks.contents import pages, pages_named
@@ -128,12 +130,29 @@ def _hash(root: Path, names: Iterable[str], more: str) -> str:
     return digest.hexdigest()
 
 
+@cache
 def _packages() -> str:
-    """Return the installed packages with their versions, taken from the names of their folders."""
-    folders = {
-        path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")
-    }
-    return " ".join(sorted(path.name for path in folders))
+    """Return the packages that build the book, with their versions: what its extra asks for, and what these ask for.
+
+    Others, such as those that test it, make no page stale. Read from the packages' folders, which takes a fifth of the
+    time of `importlib.metadata`.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    folders = [path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")]
+    installed = {canonicalize_name(path.name.partition("-")[0]): path for path in folders}
+    seen, waiting = set(), [("tfm-lib", frozenset({"book"}))]
+    while waiting:
+        name, extras = wanted = waiting.pop()
+        if wanted in seen or name not in installed:
+            continue
+        seen.add(wanted)
+        about = (installed[name] / "METADATA").read_text(encoding="utf-8").partition("\n\n")[0]
+        for asked in map(Requirement, re.findall(r"^Requires-Dist: (.+)$", about, re.MULTILINE)):
+            if not asked.marker or any(asked.marker.evaluate({"extra": extra}) for extra in extras or {""}):
+                waiting.append((canonicalize_name(asked.name), frozenset(asked.extras)))
+    return " ".join(sorted(installed[name].name for name in {name for name, _ in seen} - {"tfm-lib"}))
 
 
 def _all_there(html: Path, sizes: dict[str, int]) -> bool:
