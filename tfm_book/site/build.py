@@ -149,9 +149,11 @@ def _packages() -> str:
             continue
         seen.add(wanted)
         about = (installed[name] / "METADATA").read_text(encoding="utf-8").partition("\n\n")[0]
-        for asked in map(Requirement, re.findall(r"^Requires-Dist: (.+)$", about, re.MULTILINE)):
-            if not asked.marker or any(asked.marker.evaluate({"extra": extra}) for extra in extras or {""}):
-                waiting.append((canonicalize_name(asked.name), frozenset(asked.extras)))
+        waiting += [
+            (canonicalize_name(asked.name), frozenset(asked.extras))
+            for asked in map(Requirement, re.findall(r"^Requires-Dist: (.+)$", about, re.MULTILINE))
+            if not asked.marker or any(asked.marker.evaluate({"extra": extra}) for extra in extras or {""})
+        ]
     return " ".join(sorted(installed[name].name for name in {name for name, _ in seen} - {"tfm-lib"}))
 
 
