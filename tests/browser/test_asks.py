@@ -119,9 +119,9 @@ def in_fold(box: Locator, condition: str) -> str:
     "stem_at",
     params(
         [*((stem, "http") for stem in STEMS), (STEMS[0], "file")],
-        [("attention", "http")],
+        [("mine", "http")],
         "-".join,
-        [(STEMS[0], "file"), ("training", "http")],
+        [(STEMS[0], "file"), ("training", "http"), ("attention", "http")],
     ),
 )
 def test_every_answer_is_given_by_keyboard_and_told_what_it_is(visit, stem_at: tuple[str, str]) -> None:

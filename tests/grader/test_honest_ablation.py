@@ -219,6 +219,7 @@ def test_half_a_rule_earns_half(answers):
     assert earned(RULES, **(solved(RULES) | answers))[0] == 2
 
 
+@pytest.mark.long  # it repeats trainings
 def test_a_trial_is_repeated_to_the_digit_and_refuses_what_it_cannot_do():
     first, again = (trial(PART, 2, 300, until=50) for _ in range(2))
     assert first["losses"] == again["losses"] == pytest.approx(REPORT["without"][2]["losses"][:1], rel=0.005)

@@ -193,6 +193,7 @@ def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
     assert 'Good; "really", =1' in given["s000", "m.words"].reason
 
 
+@pytest.mark.long  # it grades a class
 def test_a_report_leaves_a_sheet_that_comes_back_and_never_writes_over_marks(tmp_path, monkeypatch):
     """The whole way for three students: one answers below the question, one far from it, one not at all."""
     monkeypatch.chdir(ROOT)

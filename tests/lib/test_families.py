@@ -64,6 +64,7 @@ def numbers_of(folder: Path) -> dict[str, torch.Tensor]:
 # equal to somebody else's
 
 
+@pytest.mark.long
 def test_parity_table(tmp_path, capsys) -> None:
     """Every family beside Hugging Face's in double precision: printed, and held to 1e-8."""
     rows = []

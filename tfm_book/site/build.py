@@ -140,7 +140,9 @@ def _packages() -> str:
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
-    folders = [path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")]
+    folders = [
+        path for entry in sys.path if entry.endswith("site-packages") for path in Path(entry).glob("*.dist-info")
+    ]
     installed = {canonicalize_name(path.name.partition("-")[0]): path for path in folders}
     seen, waiting = set(), [("tfm-lib", frozenset({"book"}))]
     while waiting:
