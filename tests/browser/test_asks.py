@@ -119,7 +119,7 @@ def in_fold(box: Locator, condition: str) -> str:
     "stem_at",
     params(
         [*((stem, "http") for stem in STEMS), (STEMS[0], "file")],
-        [("mine", "http")],
+        [("recurrence", "http")],
         "-".join,
         [(STEMS[0], "file"), ("training", "http"), ("attention", "http")],
     ),
