@@ -18,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
 from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
+from tfm_book.site.lines import puzzle
 from tfm_book.site.pictures import slim
 
 IMPORT = "from tfm_exercises import check"  # of a cell that nobody needs to see in a page
@@ -251,7 +252,20 @@ def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
     hints = [part for part in folds if "hint" in part["classes"]]
     others = [part for part in folds if part not in hints]
     section[at] += [part for part in parts if part not in folds]
+    section[at] += _lines(others)
     section[at] += nodes.container("", *_one_fold(hints), *others, classes=["tfm-row"])
+
+
+def _lines(folds: list[folded]) -> list[nodes.raw]:
+    """The lines of the solution among `folds`, for a script that has them put in order."""
+    found = [(fold.get("exercise"), code.astext()) for fold in folds for code in fold.findall(nodes.literal_block)]
+    made = next((puzzle(*each) for each in found if each[0]), "")
+    data = made.replace("<", r"\u003c")
+    return (
+        [nodes.raw("", f'<script type="application/json" class="tfm-lines">{data}</script>', format="html")]
+        if made
+        else []
+    )
 
 
 def _one_fold(hints: list[folded]) -> list[folded]:

@@ -36,7 +36,7 @@ def imports_of(source: str) -> str:
 def copy_scripts(app: Sphinx) -> None:
     if app.builder.format == "html":
         out = Path(app.outdir) / OURS
-        for name in ("write.js", "write.css"):
+        for name in ("write.js", "lines.js", "write.css"):
             write(out / name, (THEME / name).read_bytes())
         write(out / EDITOR, (BUNDLES / "write.js").read_bytes())
 

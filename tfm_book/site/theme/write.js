@@ -9,8 +9,9 @@
     node.append(...children);
     return node;
   };
-  if (!served) return;
-  document.head.append(make("link", { rel: "stylesheet", href: `${root}_tfm/write.css` }));
+  const dress = () => document.head.append(make("link", { rel: "stylesheet", href: `${root}_tfm/write.css` }));
+  if (!served) return inOrder();
+  dress();
   const how = document.querySelector(".tfm-how");
   if (how) how.textContent = "Write your answers below: Python on this machine checks them. They are kept in the notebook too.";
 
@@ -81,5 +82,32 @@
       }
     };
     button.addEventListener("click", open);
+  }
+
+  // Without Python: the lines of some solutions, to be put in order.
+  function inOrder() {
+    const key = "tfm-in-order";
+    let done = [];
+    try { done = JSON.parse(localStorage.getItem(key)) ?? []; } catch { /* nothing is kept here */ }
+    const cards = [...document.querySelectorAll(".tfm-exercise:has(> .tfm-lines)")];
+    if (!cards.length) return;
+    dress();
+    let script;
+    const load = () => (script ??= new Promise((resolve, reject) => document.head.append(make("script", { src: `${root}_tfm/lines.js`, onload: resolve, onerror: reject }))));
+    for (const card of cards) {
+      const id = card.querySelector(".exercise").id;
+      const data = JSON.parse(card.querySelector(".tfm-lines").textContent);
+      const solved = () => card.classList.add("tfm-solved");
+      if (done.includes(id)) solved();
+      const button = make("button", { type: "button", className: "tfm-go", textContent: "Put its lines in order" });
+      const bar = make("div", { className: "tfm-answer-bar" }, button, " No Python needed.");
+      [...card.querySelectorAll(":scope > .cell")].pop().after(bar);
+      const open = () => window.tfmLines(bar, data, () => {
+        solved();
+        done = [...new Set([...done, id])];
+        try { localStorage.setItem(key, JSON.stringify(done)); } catch { /* the mark lasts as long as the page */ }
+      });
+      button.addEventListener("click", () => load().then(open, () => bar.append(" The script could not be loaded.")));
+    }
   }
 })();
