@@ -1,0 +1,106 @@
+"""Stories by chance: whoever reads one finds the choices again, so every probability is exact, and every lie is found."""
+
+import math
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tfm_lib.corpora.stories import (
+    BOYS,
+    COLOURS,
+    CONTAINERS,
+    END,
+    GIRLS,
+    PETS,
+    PLACES,
+    THINGS,
+    Inconsistent,
+    may_follow,
+    read_story,
+    story,
+)  # fmt: skip
+
+STORIES = [story(seed) for seed in range(300)]
+
+
+def test_a_story_is_read_as_it_was_told():
+    for told in STORIES:
+        assert read_story(told.words) == told
+
+
+def test_the_probabilities_of_what_may_follow_are_those_of_the_words_and_sum_to_one():
+    for told in STORIES[:10]:
+        for i, (word, surprise) in enumerate(zip(told.words, told.surprise, strict=True)):
+            following = may_follow(told.words[:i])
+            assert math.fsum(following.values()) == pytest.approx(1)
+            assert -math.log(following[word]) == pytest.approx(surprise, abs=1e-12)
+        assert may_follow(told.words) == {}
+
+
+def test_drawing_word_by_word_from_them_tells_a_story():
+    draw, words = random.Random(0), []
+    while following := may_follow(words):
+        words += draw.choices(list(following), list(following.values()))
+    assert math.fsum(read_story(words).surprise) > 20
+
+
+def test_stories_are_many_short_and_in_few_words():
+    assert len({told.words for told in STORIES}) == len(STORIES)
+    assert min(math.fsum(told.surprise) for told in STORIES) > math.log(1e12), "so many are as likely"
+    lengths = [len(told.words) for told in STORIES]
+    assert min(lengths) > 60 and max(lengths) < 180 and 90 < sum(lengths) / len(lengths) < 120
+    names = [*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS]
+    assert len(set(names)) == len(names)
+    assert 200 < len({word for told in STORIES for word in told.words}) < 300
+    happy = sum("happy" in told.words for told in STORIES) / len(STORIES)
+    assert 0.4 < happy < 0.6
+
+
+def test_words_agree():
+    for told in STORIES:
+        text = " ".join(told.words)
+        assert not any(f" a {vowel}" in text for vowel in "aeiou")
+        people = told.world.people
+        for pronouns, names in ((("she", "her"), BOYS), (("he", "his", "him"), GIRLS)):
+            if set(people) <= set(names):
+                assert not set(pronouns) & set(told.words)
+
+
+def test_the_end_follows_from_the_story():
+    for told in STORIES:
+        name, thing = told.world.wish
+        text = " ".join(told.words)
+        assert ("so she was happy" in text or "so he was happy" in text) == (name in told.world.chain(thing))
+        for said in text.split(" . ")[-2:]:
+            subject, place = said.removeprefix("the ").removesuffix(" .").split(" was in the ")
+            assert told.world.place(subject) == place
+
+
+@pytest.mark.parametrize("change", ["a word that is not so", "a word of no story", "a word less", "a word more"])
+def test_what_is_no_story_is_refused_where_it_goes_wrong(change):
+    for told in STORIES[:20]:
+        words, last = list(told.words), len(told.words) - 2
+        if change == "a word more":
+            words.append("once")
+        elif change == "a word less":
+            words.pop()
+        else:
+            words[last] = (
+                "tfm" if change == "a word of no story" else next(place for place in PLACES if place != words[last])
+            )
+        with pytest.raises(Inconsistent) as refused:
+            read_story(words)
+        error = refused.value
+        assert (error.at, error.word) == {
+            "a word more": (len(words) - 1, "once"),
+            "a word less": (len(words), END),
+        }.get(change, (last, words[last]))
+        assert error.instead == ((END,) if change == "a word more" else (told.words[error.at],))
+
+
+def test_another_process_tells_the_same():
+    code = "from tfm_lib.corpora.stories import story; print(*story(7).words)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert tuple(done.stdout.split()) == STORIES[7].words
