@@ -16,7 +16,7 @@ class Puzzle:
     def __init__(self, page: Page, id: str):
         self.page, self.card = page, page.locator(f'.tfm-exercise:has([id="{id}"])')
         self.card.get_by_role("button", name="Put its lines in order").click()
-        self.pool, self.answer = self.card.locator(".tfm-pool"), self.card.locator("ol.tfm-lines")
+        self.pool, self.answer = self.card.locator(".tfm-pool"), self.card.locator("ol.tfm-puzzle")
         self.pool.wait_for()
 
     def take(self, *texts: str) -> None:

@@ -262,7 +262,7 @@ def _lines(folds: list[folded]) -> list[nodes.raw]:
     made = next((puzzle(*each) for each in found if each[0]), "")
     data = made.replace("<", r"\u003c")
     return (
-        [nodes.raw("", f'<script type="application/json" class="tfm-lines">{data}</script>', format="html")]
+        [nodes.raw("", f'<script type="application/json" class="tfm-solution-lines">{data}</script>', format="html")]
         if made
         else []
     )

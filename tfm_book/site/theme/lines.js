@@ -19,8 +19,8 @@ window.tfmLines = (bar, { lines, wrong }, passed) => {
   const code = (text) => make("code", { textContent: text });
   const words = (text) => text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? code(part) : part));
 
-  const answer = make("ol", { className: "tfm-lines" });
-  const rest = make("ul", { className: "tfm-lines tfm-pool" });
+  const answer = make("ol", { className: "tfm-puzzle" });
+  const rest = make("ul", { className: "tfm-puzzle tfm-pool" });
   answer.setAttribute("aria-label", "Your answer");
   rest.setAttribute("aria-label", "Lines to choose from; some are wrong");
   const out = make("div", { className: "tfm-out", role: "status" });

@@ -89,14 +89,14 @@
     const key = "tfm-in-order";
     let done = [];
     try { done = JSON.parse(localStorage.getItem(key)) ?? []; } catch { /* nothing is kept here */ }
-    const cards = [...document.querySelectorAll(".tfm-exercise:has(> .tfm-lines)")];
+    const cards = [...document.querySelectorAll(".tfm-exercise:has(> .tfm-solution-lines)")];
     if (!cards.length) return;
     dress();
     let script;
     const load = () => (script ??= new Promise((resolve, reject) => document.head.append(make("script", { src: `${root}_tfm/lines.js`, onload: resolve, onerror: reject }))));
     for (const card of cards) {
       const id = card.querySelector(".exercise").id;
-      const data = JSON.parse(card.querySelector(".tfm-lines").textContent);
+      const data = JSON.parse(card.querySelector(".tfm-solution-lines").textContent);
       const solved = () => card.classList.add("tfm-solved");
       if (done.includes(id)) solved();
       const button = make("button", { type: "button", className: "tfm-go", textContent: "Put its lines in order" });
