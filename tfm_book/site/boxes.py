@@ -258,14 +258,13 @@ def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
 
 def _lines(folds: list[folded]) -> list[nodes.raw]:
     """The lines of the solution among `folds`, for a script that has them put in order."""
-    found = [(fold.get("exercise"), code.astext()) for fold in folds for code in fold.findall(nodes.literal_block)]
-    made = next((puzzle(*each) for each in found if each[0]), "")
-    data = made.replace("<", r"\u003c")
-    return (
-        [nodes.raw("", f'<script type="application/json" class="tfm-solution-lines">{data}</script>', format="html")]
-        if made
-        else []
-    )
+    solutions = [
+        (fold["exercise"], code) for fold in folds if fold.get("exercise") for code in fold.findall(nodes.literal_block)
+    ]
+    if not solutions or not (data := puzzle(solutions[0][0], solutions[0][1].astext())):
+        return []
+    data = data.replace("<", r"\u003c")
+    return [nodes.raw("", f'<script type="application/json" class="tfm-solution-lines">{data}</script>', format="html")]
 
 
 def _one_fold(hints: list[folded]) -> list[folded]:

@@ -1,7 +1,7 @@
 """Build the book, redoing only what has changed since the last build.
 
 If nothing changed, nothing is done. If a chapter or the library changed, Sphinx reads the affected pages again, and
-`cache` executes what is stale. If the build tools changed (this package, the widgets' bundles, an installed package of its),
+`cache` executes what is stale. If the build tools changed (this package, the widgets' bundles, a package that it needs),
 every page is made again, from the outputs that are still valid.
 """
 

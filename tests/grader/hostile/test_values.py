@@ -143,7 +143,10 @@ def test_derivatives_of_a_function_of_the_other_side(derive):
 
 def test_many_calls_at_once_of_a_function_of_the_other_side():
     W, X = torch.randn(3, 3), torch.randn(5, 4, 3)
-    compute = lambda X: torch.cumsum(X @ W, dim=0).sin()  # noqa: E731
+
+    def compute(X: Tensor) -> Tensor:
+        return torch.cumsum(X @ W, dim=0).sin()
+
     torch.testing.assert_close(torch.vmap(far(compute))(X), torch.vmap(compute)(X))
     torch.testing.assert_close(torch.vmap(far(compute), 2, 1)(X.movedim(0, 2)), torch.vmap(compute)(X).movedim(0, 1))
     nested = X[None].repeat(2, 1, 1, 1)

@@ -99,7 +99,7 @@ window.tfmLines = (bar, { lines, wrong }, passed) => {
   });
   check.className = "tfm-go";
   const again = button("Start again", "Start again: take all lines out", () => { mine.splice(1); out.replaceChildren(); draw(true); });
-  const note = make("p", { className: "tfm-note", textContent: `Choose lines, and bring them into order. ${wrong.length === 1 ? "One is" : `${wrong.length} are`} wrong and stay out. Arrow keys move and indent a line, Delete takes it out.` });
+  const note = make("p", { className: "tfm-note", textContent: "Choose lines, and bring them into order. Two of them are wrong and stay out. Arrow keys move and indent a line, Delete takes it out." });
   bar.replaceWith(note, answer, rest, make("div", { className: "tfm-answer-bar" }, check, again, heard), out);
   draw(true);
 };

@@ -9,6 +9,7 @@
     node.append(...children);
     return node;
   };
+  const checkOf = (card) => [...card.querySelectorAll(":scope > .cell")].find((cell) => /^check\(/m.test(cell.textContent));
   const dress = () => document.head.append(make("link", { rel: "stylesheet", href: `${root}_tfm/write.css` }));
   if (!served) return inOrder();
   dress();
@@ -57,7 +58,7 @@
 
   for (const card of document.querySelectorAll(".tfm-exercise")) {
     const cells = [...card.querySelectorAll(":scope > .cell")];
-    const last = cells.find((cell) => /^check\(/m.test(cell.textContent));
+    const last = checkOf(card);
     const stub = cells[cells.indexOf(last) - 1];
     if (!stub) continue; // its answer is a text
     const id = card.querySelector(".exercise").id;
@@ -93,7 +94,7 @@
     if (!cards.length) return;
     dress();
     let script;
-    const load = () => (script ??= new Promise((resolve, reject) => document.head.append(make("script", { src: `${root}_tfm/lines.js`, onload: resolve, onerror: reject }))));
+    const load = () => (script ??= new Promise((resolve, reject) => document.head.append(make("script", { src: `${root}_tfm/lines.js`, onload: resolve, onerror: reject }))).catch((error) => { script = undefined; throw error; }));
     for (const card of cards) {
       const id = card.querySelector(".exercise").id;
       const data = JSON.parse(card.querySelector(".tfm-solution-lines").textContent);
@@ -101,13 +102,13 @@
       if (done.includes(id)) solved();
       const button = make("button", { type: "button", className: "tfm-go", textContent: "Put its lines in order" });
       const bar = make("div", { className: "tfm-answer-bar" }, button, " No Python needed.");
-      [...card.querySelectorAll(":scope > .cell")].pop().after(bar);
+      checkOf(card).after(bar);
       const open = () => window.tfmLines(bar, data, () => {
         solved();
         done = [...new Set([...done, id])];
         try { localStorage.setItem(key, JSON.stringify(done)); } catch { /* the mark lasts as long as the page */ }
       });
-      button.addEventListener("click", () => load().then(open, () => bar.append(" The script could not be loaded.")));
+      button.addEventListener("click", () => load().then(open, () => bar.lastChild.replaceWith(" The script could not be loaded. Try again.")));
     }
   }
 })();
