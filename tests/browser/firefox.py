@@ -45,6 +45,23 @@ PREFERENCES = {
     "ui.prefersReducedMotion": 1,
 }
 
+# Scrolls an element into view; where its middle is, if two frames show it at the same place and nothing lies over it.
+RESTS = """async (selector, place) => {
+  const node = document.querySelectorAll(selector)[place];
+  if (!node) throw new Error(`there is no ${selector}`);
+  node.scrollIntoView({ block: "center" });
+  const middle = () => {
+    const { left, top, width, height } = node.getBoundingClientRect();
+    return [Math.round(left + width / 2), Math.round(top + height / 2)];
+  };
+  const before = middle();
+  await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  const [x, y] = middle();
+  const found = document.elementFromPoint(x, y);
+  const meant = node.contains(found) || node.closest("label")?.contains(found);
+  return meant && x === before[0] && y === before[1] ? [x, y] : null;
+}"""
+
 
 def find_firefox() -> str | None:
     """The program's path, where there is one."""
@@ -121,18 +138,8 @@ class Firefox:
         self._act({"type": "key", "id": "keys", "actions": actions})
 
     def point(self, selector: str, click: bool = True, place: int = 0) -> None:
-        """Move the mouse to the middle of the element, and click."""
-        x, y = self.run(
-            """(selector, place) => {
-              const node = document.querySelectorAll(selector)[place];
-              if (!node) throw new Error(`there is no ${selector}`);
-              node.scrollIntoView({ block: "center" });
-              const { left, top, width, height } = node.getBoundingClientRect();
-              return [Math.round(left + width / 2), Math.round(top + height / 2)];
-            }""",
-            selector,
-            place,
-        )
+        """Move the mouse to the middle of the element once it rests there uncovered, and click."""
+        x, y = self.until(RESTS, selector, place)
         steps: list[dict[str, Any]] = [{"type": "pointerMove", "x": x, "y": y}]
         if click:
             steps += [{"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp")]

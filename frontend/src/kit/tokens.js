@@ -114,7 +114,8 @@ export function radios(el, { name, onFocus, hover = false }) {
   set(el, {
     "data-control": name,
     onclick: (event) => choose(indexOf(event)),
-    onpointerover: (event) => hover && event.pointerType === "mouse" && choose(indexOf(event)),
+    // Only a mouse that moves chooses: under one that rests, the page itself may move, as after an arrow key.
+    onpointermove: (event) => hover && event.pointerType === "mouse" && choose(indexOf(event)),
     onkeydown(event) {
       const at = indexOf(event);
       const to = { ArrowDown: at + across, ArrowRight: at + 1, ArrowUp: at - across, ArrowLeft: at - 1, Home: 0, End: items.length - 1 }[event.key];

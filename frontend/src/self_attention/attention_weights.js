@@ -141,11 +141,7 @@ function net(ui, { tokens, keys, focus }) {
 /* One row for self-attention, else the queries above their keys. */
 function rows(ui, { tokens, keys, focus }) {
   const alone = tokens().join("\n") === keys().join("\n");
-  const queries = tokenRow(ui, { tokens: tokens(), name: "value", label: WORDS.net, onFocus: focus });
-  queries.el.addEventListener("pointerover", (event) => {
-    const word = event.pointerType === "mouse" && event.target.closest(".tfm-token");
-    if (word) focus([...queries.el.children].indexOf(word));
-  });
+  const queries = tokenRow(ui, { tokens: tokens(), name: "value", label: WORDS.net, onFocus: focus, hover: true });
   const caption = (kind, text) => h("p", { class: "tfm-caption" }, h("span", { class: `tfm-${kind}` }, text));
   if (alone) {
     return {
