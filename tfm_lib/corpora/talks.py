@@ -1,0 +1,181 @@
+"""Ask about stories and for stories, and judge every answer by the world in which they are true.
+
+A task is what is given, what is to be said, and how to judge whatever is said instead. Three kinds: a question about a
+story that is given without its end, an instruction to tell one, and facts that must be put together (`facts`), each in
+its own sentence and in any order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tfm_lib.corpora.stories import (
+    CONTAINERS,
+    GIRLS,
+    BOYS,
+    PLACES,
+    PRONOUNS,
+    THINGS,
+    Inconsistent,
+    Story,
+    World,
+    read_story,
+    story,
+)  # fmt: skip
+
+UNTOLD = "the story does not say .".split()
+NUMBERS = "three four five six".split()  # things that can happen in a story
+TRAINED, LONGER = range(1, 5), range(5, 7)  # steps from a thing to its place
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is `given`, the `answer` that is learned, and `is_right`, which judges any other."""
+
+    kind: str
+    given: tuple[str, ...]
+    answer: tuple[str, ...]
+    is_right: Callable[[Sequence[str]], bool]
+
+
+def question(seed: int | str) -> Task:
+    """Return a question about a story whose end isn't given; one in five asks for what the story does not say."""
+    draw = random.Random(f"question {seed}")
+    told = story(f"question {seed}")
+    begin = without_end(told.words)
+    asked, answer = draw.choice(_questions(told.world)) if draw.random() < 0.8 else _unanswerable(told.world, draw)
+    given = (*begin, "question", ":", *asked.split(), "?", "answer", ":")
+    said = (*answer.split(), ".") if answer else tuple(UNTOLD)
+    return Task("question", given, said, lambda words: tuple(words) == said)
+
+
+def without_end(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a story without the sentences that say how it ended: what they say can be asked then."""
+    return tuple(words[: list(words).index("end") - 2])
+
+
+def _questions(world: World) -> list[tuple[str, str]]:
+    """All that can be asked about `world`, with the answer; each kind as often as another."""
+    where = [(f"where is {_called(each)}", f"in the {world.place(each)}") for each in (*world.where,)]
+    who = [(f"who has the {each}", _holder(world, each)) for each in (*world.colours, *world.pets)]
+    colour = [(f"what colour is the {each}", colour) for each, colour in world.colours.items()]
+    name, thing = world.wish
+    wish = [(f"what does {name} want", f"the {thing}"), (f"who wants the {thing}", name)]
+    most = max(map(len, (where, who, colour, wish)))
+    return [kind[i % len(kind)] for kind in (where, who, colour, wish) for i in range(most)]
+
+
+def _unanswerable(world: World, draw: random.Random) -> tuple[str, str]:
+    absent = draw.choice([each for each in (*THINGS, *CONTAINERS) if each not in world.where])
+    stranger = draw.choice([each for each in (*GIRLS, *BOYS) if each not in world.where])
+    return (
+        draw.choice(
+            [
+                f"where is the {absent}",
+                f"who has the {absent}",
+                f"what colour is the {absent}",
+                f"where is {stranger}",
+                f"what does {stranger} want",
+            ]
+        ),
+        "",
+    )
+
+
+def _called(each: str) -> str:
+    return each if each in PRONOUNS else f"the {each}"
+
+
+def _holder(world: World, thing: str) -> str:
+    return next((each for each in world.chain(thing) if each in PRONOUNS), "nobody")
+
+
+# What an instruction can ask for: how it is said, and whether a story with this world has it.
+Condition = tuple[str, Callable[[Story], bool]]
+
+
+def conditions(told: Story) -> dict[str, Condition]:
+    """Return what an instruction could ask for so that `told` follows it, by kind."""
+    name, thing = told.world.wish
+    pets = list(told.world.pets)
+    count = happenings(told.words)
+    ends = "well" if "happy" in told.words else "badly"
+    return {
+        "who": (f"{name} wants something", lambda other: other.world.wish[0] == name),
+        "what": (f"somebody wants the {thing}", lambda other: other.world.wish[1] == thing),
+        "wish": (f"{name} wants the {thing}", lambda other: other.world.wish == (name, thing)),
+        **({"pet": (f"there is a {pets[0]}", lambda other: pets[0] in other.world.pets)} if pets else {}),
+        "ends": (f"it ends {ends}", lambda other: ("happy" in other.words) == (ends == "well")),
+        "count": (f"{NUMBERS[count - 3]} things happen", lambda other: happenings(other.words) == count),
+    }
+
+
+def happenings(words: Sequence[str]) -> int:
+    """Return how many things happen in a story: its sentences between the wish and the end."""
+    words = list(words)
+    wish = words.index(".", words.index("wanted"))
+    return words[wish + 1 : words.index("end")].count(".")
+
+
+WISHES = "who", "what", "wish"  # one of them at most
+HELD_OUT = frozenset({("ends", "pet"), ("count", "who"), ("ends", "wish")})  # asked together in no training
+
+
+def instruction(seed: int | str, held_out: bool = False) -> Task:
+    """Return an instruction with one to three conditions; `held_out`: a composition that no training asks for."""
+    draw = random.Random(f"instruction {seed}")
+    for attempt in range(1000):
+        told = story(f"instruction {seed} {attempt}")
+        possible = conditions(told)
+        askable = [draw.choice(WISHES), *(kind for kind in possible if kind not in WISHES)]
+        kinds = tuple(sorted(draw.sample(askable, draw.randint(1, min(3, len(askable))))))
+        if (kinds in HELD_OUT) == held_out:
+            break
+    order = draw.sample(kinds, len(kinds))
+    wanted = [possible[kind] for kind in order]
+    given = f"tell a story in which {' and '.join(text for text, _ in wanted)} : ".split()
+
+    def is_right(words: Sequence[str]) -> bool:
+        try:
+            other = read_story(words)
+        except Inconsistent:
+            return False
+        return all(has(other) for _, has in wanted)
+
+    return Task("instruction", tuple(given), tuple(told.words), is_right)
+
+
+CHAINS = 3  # of facts, all of one length: whoever guesses among the places is right in one case of three
+
+
+def facts(seed: int | str, hops: int, way: str = "answer") -> Task:
+    """Return facts in any order and a question that needs `hops` of them, one after the other.
+
+    `way` is how it is answered: at once ("answer"), with each fact in its turn ("think"), or after as many words that
+    say nothing ("wait").
+    """
+    draw = random.Random(f"facts {seed}")
+    things, containers = draw.sample(THINGS, CHAINS), draw.sample(CONTAINERS, len(CONTAINERS))
+    people, places = draw.sample([*GIRLS, *BOYS], CHAINS), draw.sample(PLACES, CHAINS)
+    links: list[list[tuple[str, str]]] = []
+    for i in range(CHAINS):
+        held = hops >= 3  # by somebody
+        between = [containers.pop() for _ in range(hops - 1 - held)]
+        nodes = [things[i], *between, *[people[i]] * held, places[i]]
+        links.append(list(pairwise(nodes)))
+    told = draw.sample([_fact(link, "was", "had") for chain in links for link in chain], CHAINS * hops)
+    asked = links[draw.randrange(CHAINS)]
+    place = asked[-1][1]
+    steps = " ".join(_fact(link, "is", "has") for link in asked).split()
+    answer = f"in the {place} .".split()
+    before = {"answer": [], "think": [*steps, "so"], "wait": [*["then"] * len(steps), "so"]}[way]
+    given = f"{' '.join(told)} question : where is the {asked[0][0]} ? {'think' if way != 'answer' else way} :".split()
+    return Task(f"{way} {hops}", tuple(given), (*before, *answer), lambda words: [*words][-4:] == answer)
+
+
+def _fact(link: tuple[str, str], be: str, have: str) -> str:
+    inner, outer = link
+    return f"{outer} {have} the {inner} ." if outer in PRONOUNS else f"{_called(inner)} {be} in the {outer} ."
