@@ -8,16 +8,21 @@ instructor, and nothing is decided.
 from __future__ import annotations
 
 import ast
+import io
 import re
-from collections.abc import Iterable
+import tokenize
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tfm_grader.assignment.manifest import Chapter
 from tfm_grader.names import digest
 
 ANSWER_HERE = "*Double-click here, and write your answer in words.*"  # the placeholder for a written answer
+SENTENCE = 6  # words: in code, fewer are no answer
+MAX_CODE = 1 << 14  # characters that are parsed
 MAX_CELL, MAX_ALL = 100_000, 1_000_000  # characters; a written answer is shorter
 HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?:[^\W\d]+[ \t]+(\d{1,4})[ \t]+·[ \t]+)?(\S.*)")
+SHOWS = re.compile(r"\s*%%(markdown|html|latex|svg)[^\n]*\n")
 PICTURE = re.compile(r"data:image/[\w.+-]{1,20};base64,[A-Za-z0-9+/=]+")
 
 
@@ -119,10 +124,13 @@ class _Reader:
 
     def _read_code(self, text: str) -> None:
         written = own(text, self.handed)
-        if (words := _uncommented(written)) != written or (self.under in self.sure and not is_python(text)):
-            self._add(self.sure.get(self.under, self.elsewhere), words)
+        prose = _uncommented(written)
+        if prose != written or (self.under in self.sure and not is_python(text)):
+            self._add(self.sure.get(self.under, self.elsewhere), prose)
         elif self.under in self.sure:
             self._add(self.perhaps[self.under], written)
+        else:
+            self._add(self.elsewhere, "\n".join(_sentences(text, written)))
 
     def _names(self, text: str, id: str) -> bool:
         """Whether `text` refers to exercise `id` by its number."""
@@ -145,6 +153,31 @@ def _uncommented(text: str) -> str:
     )
 
 
+def _sentences(text: str, written: str) -> Iterator[str]:
+    """Yield the strings and comments of a cell that may be an answer: long enough, and `written` by the student.
+
+    A cell that only shows words, as `%%markdown` does, or that is no Python is one such string.
+    """
+    shows = SHOWS.match(text)
+    code = re.sub(r"(?m)^[ \t]*[%!?].*", "", text)
+    if shows or (len(text) <= MAX_CODE and not is_python(code)):
+        found = [written[shows.end() :] if shows else written]
+    elif len(text) > MAX_CODE:
+        found = []
+    else:
+        found = [
+            node.value
+            for node in ast.walk(ast.parse(code))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+        found += [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
+    for each in found:
+        first = next((line.strip() for line in each.splitlines() if line.strip()), "")
+        if len(each.split()) >= SENTENCE and first in written:
+            yield each.strip()
+
+
 def own(text: str, handed: Handed) -> str:
     """Return the lines of `text` that were not handed out."""
     here = plain_line(ANSWER_HERE)
@@ -158,7 +191,7 @@ def own(text: str, handed: Handed) -> str:
 
 def is_python(text: str) -> bool:
     """Whether `text` is valid Python. It is parsed, never run."""
-    if len(text) > 1 << 14:
+    if len(text) > MAX_CODE:
         return False
     try:
         ast.parse(text)

@@ -32,6 +32,17 @@ FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transforme
         "a field of one's own": ("from types import SimpleNamespace\nmine = SimpleNamespace(tril=3)\nband = mine.tril", []),
         "a field that hides nothing": ("from types import SimpleNamespace\nSimpleNamespace(tril=3)\nband = torch.tril", ["tril"]),
         "behind another end of a line": ("# my answer\x85 (the band\nband = torch.tril", ["tril"]),
+        "by a name that it was given": ("tril = lambda x: x\nband = lambda n: tril(n)", []),
+        "an argument": ("def of(tril, n):\n    return tril(n)\nband = lambda n: of(abs, n)", []),
+        "a field of a class": ("class Rules(NamedTuple):\n    tril: int = 3\nR = Rules()\nband = lambda n: R.tril(n)", []),
+        "any field": ("class D(dict):\n    __getattr__ = dict.get\nr = D(a=1)\nband = lambda n: r.tril(n)", []),
+        "out of a file of one's own": ("from masks import tril\nband = lambda n: tril(n)", []),
+        "out of a file that has it": ("import masks\nfrom torch import tril\nband = lambda n: tril(n)", ["tril"]),
+        "of torch, where a class has such a field": ("class A:\n    tril = 1\nband = lambda x: torch.tril(x)", ["tril"]),
+        "what the answer isn't made of": ("def trial():\n    return torch.tril(3)\ndef band(n):\n    return n", []),
+        "what the answer is made of": ("def half(n):\n    return torch.tril(n)\ndef band(n):\n    return half(n)", ["tril"]),
+        "a table filled beforehand": ("T = {}\nfor n in range(3):\n    T[n] = torch.tril(n)\nband = T.get", ["tril"]),
+        "a training as the chapter has it": (CHECK + "\nother = Transformer(4)\ndef band(n):\n    return n", []),
         "a variable": ("tril = 3\nband = tril", []),
         "the cells that were handed out": (CHECK, []),
         "one's own line in such a cell": (CHECK + "\nmodel = Transformer(4)", ["Transformer"]),
@@ -39,7 +50,7 @@ FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transforme
     }.values(),
 )  # fmt: skip
 def test_own_code_alone_is_told(cell, names):
-    assert used(FORBIDDEN, ["import torch", cell], HANDED) == names
+    assert used(FORBIDDEN, ["import torch", cell], HANDED, ["band", "model"]) == names
 
 
 @pytest.mark.parametrize(
@@ -65,5 +76,5 @@ def test_a_forbidden_softmax_is_held_under_its_other_names(way):
 def test_whoever_compares_an_answer_with_what_it_replaces_is_not_accused():
     answer = "def triangle(n):\n    return torch.ones(n, n).cumsum(0) > 0\n"
     trials = "assert triangle(3).equal(torch.ones(3, 3).tril())\nprint(torch.tril(torch.ones(2, 2)))\n"
-    assert used(["torch.tril"], [answer, trials], HANDED) == []
-    assert used(["torch.tril"], [answer.replace("cumsum(0) > 0", "tril()"), trials], HANDED) == ["tril"]
+    assert used(["torch.tril"], [answer, trials], HANDED, ["triangle"]) == []
+    assert used(["torch.tril"], [answer.replace("cumsum(0) > 0", "tril()"), trials], HANDED, ["triangle"]) == ["tril"]

@@ -320,7 +320,7 @@ def test_the_mean_counts_a_missing_hand_in_as_the_grades_do():
 
 
 def test_what_a_forbidden_call_earned_is_told_to_the_instructor_alone():
-    remark = "The notebook uses tril, which this exercise forbids, and earned full points."
+    remark = "The answer uses tril, which this exercise forbids, and earned full points."
     made = Score("kim", "Kim", "", [replace(done(2), remarks=[remark])])
     assert f"<td>A</td><td>Kim</td><td>{remark}</td>" in class_page([made], "Masks")
     assert "tril" not in student_page(made, "Masks")

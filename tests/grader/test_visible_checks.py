@@ -387,7 +387,7 @@ def test_a_forbidden_call_is_named_in_the_feedback_of_a_hidden_test_too(course):
     finally:
         judge.close()
     row = result.exercises["masking.band"]
-    assert row.points == 0 and "Your notebook uses tril and triu, which this exercise does not allow." in row.notes
+    assert row.points == 0 and "Your answer uses tril and triu, which this exercise does not allow." in row.notes
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,11 @@ def test_an_untouched_notebook_answers_nothing():
         [*BEFORE[:2], cell(SAID), *BEFORE[2:], PREPARED, *AFTER],  # under an exercise in code
         [*BEFORE[:3], cell("### The future\n\n" + SAID), *AFTER],  # the question's own heading rewritten
         [*BEFORE, PREPARED, cell(f"print('{SAID}')", "code"), *AFTER],  # as a program
+        [cell(f"answer_2 = '{SAID}'\nprint(answer_2)", "code"), *BEFORE, PREPARED, *AFTER],
+        [cell(f"# {SAID}\nband(3)", "code"), *BEFORE, PREPARED, *AFTER],
+        [cell(f"%%markdown\n{SAID}", "code"), *BEFORE, PREPARED, *AFTER],
+        [cell(f"from IPython.display import Markdown\ndisplay(Markdown('{SAID}'))", "code"), *BEFORE, PREPARED, *AFTER],
+        [*BEFORE[:2], cell(f"def band(n):\n    # {SAID}\n    return n", "code"), BEFORE[3], PREPARED, *AFTER],
         [cell(f"# {SAID}", "code"), *BEFORE, PREPARED, *AFTER],  # comments far away
         [*BEFORE, PREPARED, *AFTER[:-1], cell(f"My numbers.\n\n2) {SAID}", asked="m.refute")],  # both in one cell
         [*BEFORE, PREPARED, *AFTER, cell(SAID), cell("A study.")],  # several cells under the last question
@@ -97,6 +102,20 @@ def test_an_untouched_notebook_answers_nothing():
 def test_what_may_be_an_answer_is_for_a_person_to_look_at(elsewhere):
     found = answered(*elsewhere)["m.future"]
     assert SAID in found.text and not found.sure
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "# the band\nband(3)  # try it",
+        "%matplotlib inline\n!pip list\nband(3)",
+        "%%writefile masks.py\ndef band(n):\n    return n",
+        f"{STUB}  # a few words",
+        "x = '" + "word " * 9000 + "'",
+    ],
+)
+def test_a_program_is_no_answer(code):
+    assert answered(cell(code, "code"), *BEFORE, PREPARED, *AFTER)["m.future"] == EMPTY
 
 
 def test_a_picture_is_told_and_not_carried():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from tfm_grader.sandbox.inside.values import BadValue
 from tfm_grader.sandbox.limits import Limits
 from tfm_grader.sandbox.process import RunningSandbox
 
+PYTHON = "Python {}.{}".format(*sys.version_info)
 GRACE = 3.0  # seconds of its own that a notebook gets to stop before it is killed
 
 
@@ -104,7 +106,7 @@ def sentences(notes: Sequence[Note], cells: Sequence[str]) -> list[str]:
         if note.kind == "raised" and isinstance(kind, type) and issubclass(kind, BaseException):
             found.append(f"{place}: {note.name}.")
         elif note.kind == "syntax":
-            found.append(f"{place} is not Python.")
+            found.append(f"{place} is not {PYTHON}, which grades here.")
         elif note.kind == "shell":
             found.append(f"{place}: a line that begins with ! starts no program here. It gives an empty list.")
         elif re.fullmatch(r"%{1,2}\w{1,40}", note.name) and any(note.name in cell for cell in cells):

@@ -200,10 +200,10 @@ def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
     began = time.monotonic()
     made = _attempt_on_weights(task, hand_in) if task.carried else _attempt(task, hand_in)
     told = made.status != "stopped" or any(row.outcome == "stopped" for row in made.rows)
-    names = " and ".join(used(task.forbidden, hand_in.program.cells, hand_in.handed))
+    names = " and ".join(used(task.forbidden, hand_in.program.cells, hand_in.handed, task.answers))
     full = made.points >= task.points
     if names and not full:
-        made.notes = [*made.notes, f"Your notebook uses {names}, which this exercise does not allow."]
+        made.notes = [*made.notes, f"Your answer uses {names}, which this exercise does not allow."]
     return ExerciseResult(
         id=task.id,
         status=made.status,
@@ -213,7 +213,7 @@ def grade_exercise(task: Task, hand_in: SubmissionRun) -> ExerciseResult:
         of=task.points,
         tests=made.rows,
         notes=made.notes,
-        remarks=[f"The notebook uses {names}, which this exercise forbids, and earned full points."]
+        remarks=[f"The answer uses {names}, which this exercise forbids, and earned full points."]
         * bool(names and full),
         graded=made.graded,
         took=Took(seconds=round(time.monotonic() - began, 3), cpu=round(made.cpu, 3)),

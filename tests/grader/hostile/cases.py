@@ -73,6 +73,19 @@ HONEST = {
     "cell duplicated, the last counts": Case([IMPORTS, TRIANGLE, BAND, "def triangle(n): return None", TRIANGLE], 4),
     "cells in another order": Case([BAND, TRIANGLE, IMPORTS], 4),
     "cell type changed": Case([IMPORTS, TRIANGLE, BAND], 4, types=["code", "raw", "markdown"], says="not a code cell"),
+    "what a cell sets for its context holds in the answer": Case(
+        [
+            IMPORTS,
+            "import numpy as np, contextvars\nnp.seterr(all='raise')\nwidth = contextvars.ContextVar('width')\nwidth.set(0)",
+            TRIANGLE,
+            BAND.replace(
+                "    return",
+                "    try:\n        np.float64(1) / np.float64(0)\n    except FloatingPointError:\n"
+                "        distance = distance + width.get()\n    else:\n        distance = None\n    return",
+            ),
+        ],
+        4,
+    ),
     "no imports": Case([TRIANGLE, BAND], 0, says="NameError"),
     "helper in another cell": Case(
         [

@@ -14,6 +14,7 @@ from grader.hostile.assignment import HIDDEN, MANIFEST
 from grader.hostile.cases import BAND, IMPORTS, LIE, REACH, TRIANGLE, notebook
 from tfm_grader.assignment.manifest import manifest
 from tfm_grader.judging import selftest
+from tfm_grader.judging.notebook_loading import PYTHON
 from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.records import Begin, ExerciseResult, Graded, Job
 from tfm_grader.sandbox.bubblewrap import NoSandbox
@@ -263,7 +264,7 @@ def test_a_cell_that_raises_is_noted_without_its_text(graded):
     result = graded("raise KeyError('the hidden inputs')", LIAR, "def broken(:", "!ls\n%nonsense 3")
     assert result.notes == [
         "Code cell 3, line 1: KeyError.",
-        "Code cell 5, line 1 is not Python.",
+        f"Code cell 5, line 1 is not {PYTHON}, which grades here.",
         "Code cell 6: a line that begins with ! starts no program here. It gives an empty list.",
         "Code cell 6: %nonsense does nothing here.",
     ]

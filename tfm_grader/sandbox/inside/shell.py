@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import asyncio
 import builtins
+import contextvars
 import io
 import linecache
 import os
 import signal
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from inspect import CO_COROUTINE
 from typing import Any
@@ -78,11 +79,9 @@ class Shell:
                 if isinstance(cell.error, NameError) and any(id(node) in wanted for node in cell.nodes[cell.done :]):
                     await self._run_cell(cell)
 
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
         try:
             with interruptible():
-                loop.run_until_complete(all_of_them())
+                _run(all_of_them())
         except TimeIsUp:
             self.interrupted = self.running
 
@@ -100,9 +99,7 @@ class Shell:
                 except BaseException as error:  # noqa: BLE001 (SystemExit and KeyboardInterrupt of a cell as well)
                     cell.error = cell.error or error
 
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
-        loop.run_until_complete(each())
+        _run(each())
 
     async def _run_cell(self, cell: Cell) -> None:
         again, cell.error = cell.error is not None, None
@@ -174,6 +171,18 @@ class Shell:
             name = next((word for word in asked[0].split() if word.isidentifier()), "")
             if name:
                 self.names[name] = Captured(output.getvalue(), errors.getvalue())
+
+
+def _run(cells: Coroutine[Any, Any, None]) -> None:
+    """Run `cells` in an event loop; what they set in their context, as numpy.seterr does, holds for later calls."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    context = contextvars.copy_context()
+    try:
+        loop.run_until_complete(loop.create_task(cells, context=context))
+    finally:
+        for variable, value in context.items():
+            variable.set(value)
 
 
 class Captured:
