@@ -6,6 +6,7 @@ No student code or data is imported, executed or unpickled in this process.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -328,6 +329,11 @@ class ExerciseAnswers:
         cells, handed = notebook.hand_in.program.cells, notebook.hand_in.handed
         theirs = {number for number, cell in enumerate(cells, start=1) if own(cell, handed).strip()}
         self.notes = sentences([note for note in self.loaded.notes if note.cell in theirs], cells)
+        self.notes += [
+            f"{name} is no function at the end of your notebook: a later line gives its name to something else."
+            for name in task.answers
+            if name in self.loaded.plain and any(map(re.compile(rf"(?m)^def {name}\(").search, cells))
+        ]
         known = {*self.loaded.callable, *self.loaded.plain}
         self.missing = [name for name in task.answers if name not in known]
         self.stubs = bool(set(self.loaded.stubs) & set(task.answers))

@@ -86,6 +86,9 @@ HONEST = {
         ],
         4,
     ),
+    "a name used again": Case(
+        [IMPORTS, TRIANGLE, BAND, "band = band(6, 1, 1)"], 1, says="band is no function at the end"
+    ),
     "no imports": Case([TRIANGLE, BAND], 0, says="NameError"),
     "helper in another cell": Case(
         [
