@@ -16,7 +16,7 @@ from tfm_lib.widgets.base import Widget, Words, one_of, to_numpy, within
 
 DEPTH = Words(
     title="Gradient through depth",
-    question="Which residual connection matters most to the error: one at the bottom, in the middle or at the top?",
+    question="Which residual connection matters most to the gradient: one at the bottom, in the middle or at the top?",
     shared={
         "norms": {"none": "no norm", "pre": "norm before the sub-layer", "post": "norm after the sum"},
         "cuts": {
@@ -28,7 +28,7 @@ DEPTH = Words(
         "layer": "layer",
         "length": "length",
     },
-    alt="{depth} layers, {norm}, {cuts}: of an error of length 1 at the top, {middle:.2g} arrives at the bottom "
+    alt="{depth} layers, {norm}, {cuts}: of a gradient of length 1 at the top, {middle:.2g} arrives at the bottom "
     "({least:.2g} to {most:.2g}, depending on the seed). On its way down: {way}.{part}",
     part=" The picture follows it through {passed} of {depth} layers, where its length is {now:.2g}.",
     heading="{norm}, {cuts}",

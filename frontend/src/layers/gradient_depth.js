@@ -3,17 +3,17 @@
 import { below, card, clamp, general, h, player, plot, range, retext, s, set, told, write } from "../kit/index.js";
 
 const WORDS = {
-  plane: "Length of the error at each layer, on its way from the top to the bottom; the scale is the same for every stack.",
+  plane: "Length of the gradient at each layer, on its way from the top to the bottom; the scale is the same for every stack.",
   caption: "Press a layer to cut its residual connections, or press it again to restore them. The grey bar spans the results of all seeds.{dashed}",
   dashed: " The dashed curve is the previous stack.",
-  error: "error 1 ↓",
+  gradient: "length 1 ↓",
   words: "words",
   press: "Cut the residual connections of layer {layer}",
   every: "cut all layers",
   none: "restore all layers",
   norm: "norm",
-  told: "{stack}: of an error of length 1 at the top, {middle} arrives at the bottom ({least} to {most}, depending on the seed).{former}",
-  way: "{stack}: an error of length 1 at the top has length {middle} after {passed} of {depth} layers.{former}",
+  told: "{stack}: of a gradient of length 1 at the top, {middle} arrives at the bottom ({least} to {most}, depending on the seed).{former}",
+  way: "{stack}: a gradient of length 1 at the top has length {middle} after {passed} of {depth} layers.{former}",
   stack: "{depth} layers, {norm}, {cuts}",
   former: " In the previous stack: {middle}.",
 };
@@ -34,7 +34,7 @@ export function ends(measured) {
 }
 
 const number = (x) => (x >= 0.001 && x < 1e5 ? String(+x.toPrecision(2)) : general(x));
-/* The lengths, bottom first, when the error has passed so many layers: the layers that it has not reached hold its present place. */
+/* The lengths, bottom first, when the gradient has passed so many layers: the layers that it has not reached hold its present place. */
 export const far = (middle, passed) => {
   const front = middle.length - 1 - passed;
   return middle.map((_, level) => [middle[Math.max(level, front)], Math.max(level, front)]);
@@ -69,7 +69,7 @@ function render({ model, el }) {
     return { node, around, mark, press };
   });
   const signals = range(depth + 1).map((level) => s("rect", { class: "tfm-signal", height: 16, rx: 3, style: `--wait:${depth - level}` }));
-  const [above, under] = [[WORDS.error, y(depth) - 13, -18], [WORDS.words, y(0) + 23, 0]].map(([words, at, aside]) => s("text", { class: "tfm-axis", x: TRUNK + aside, y: at, "text-anchor": "middle" }, words));
+  const [above, under] = [[WORDS.gradient, y(depth) - 13, -18], [WORDS.words, y(0) + 23, 0]].map(([words, at, aside]) => s("text", { class: "tfm-axis", x: TRUNK + aside, y: at, "text-anchor": "middle" }, words));
   const tower = s("svg", { width: WIDE, height: high, "aria-hidden": "true", style: "display:block" }, layers.map(({ node }) => node), signals, above, under);
   const plane = plot(ui, { x: { label: length, domain: ends(measured), log: true }, y: { label: layerName, domain: [0, depth] }, height: high, label: WORDS.plane });
   plane.rule({ colour: "soft" })({ x: 1 });
