@@ -238,6 +238,7 @@ def test_the_playground_trains_and_the_kernel_gets_its_run(notebook: Notebook) -
     """The kernel sends the engine once, and a saved notebook does not hold it."""
     widget, name = card(notebook, "playground/playground"), f"w{place('playground/playground')}"
     widget.reset()
+    notebook.until(f"{name}.trained", False)  # what comes back of the reset would end a training begun before
     train = widget.box.locator('[data-control="train"]')
     train.click()
     widget.box.locator(".tfm-readout", has_text=re.compile(r"Update (2[5-9]|[3-9]\d|\d{3}) of")).wait_for()
