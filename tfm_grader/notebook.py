@@ -173,12 +173,12 @@ def tree_of(cell: str) -> ast.Module | None:
 def _defining(code: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return the cells that bind one of `names` (the last two if there are more), as Python reads them."""
     wanted = {*names}
-    return [cell for cell in code if (tree := tree_of(cell)) is not None and wanted & {*_bound(tree)}][-2:]
+    return [cell for cell in code if (tree := tree_of(cell)) is not None and wanted & {*bound(*tree.body)}][-2:]
 
 
-def _bound(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that a cell binds outside functions and classes."""
-    waiting: list[ast.AST] = [*tree.body]
+def bound(*nodes: ast.AST, parts: bool = False) -> Iterator[str]:
+    """Yield the names that statements bind outside functions and classes; with `parts` also those of which they set a part."""
+    waiting = [*nodes]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -187,5 +187,7 @@ def _bound(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.alias):
-            yield node.asname or node.name
+            yield (node.asname or node.name).partition(".")[0]
+        elif parts and isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
         waiting += ast.iter_child_nodes(node)

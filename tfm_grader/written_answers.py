@@ -12,6 +12,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tfm_grader.assignment.manifest import Chapter
@@ -170,12 +171,13 @@ def _sentences(text: str, written: str) -> Iterator[str]:
             for node in ast.walk(ast.parse(code))
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         ]
-        tokens = tokenize.generate_tokens(io.StringIO(code).readline)
-        found += [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
+        with suppress(tokenize.TokenError, SyntaxError):  # it reads less than the parser does
+            tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+            found += [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
     for each in found:
         first = next((line.strip() for line in each.splitlines() if line.strip()), "")
         if len(each.split()) >= SENTENCE and first in written:
-            yield each.strip()
+            yield each.strip().encode(errors="replace").decode()  # an escape in a string can make half a character
 
 
 def own(text: str, handed: Handed) -> str:

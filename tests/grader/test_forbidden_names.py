@@ -40,6 +40,9 @@ FORBIDDEN = ("torch.tril", "torch.nn.functional.layer_norm", "tfm_lib.transforme
         "out of a file that has it": ("import masks\nfrom torch import tril\nband = lambda n: tril(n)", ["tril"]),
         "of torch, where a class has such a field": ("class A:\n    tril = 1\nband = lambda x: torch.tril(x)", ["tril"]),
         "what the answer isn't made of": ("def trial():\n    return torch.tril(3)\ndef band(n):\n    return n", []),
+        "a trial over a name that is the answer's own": (
+            "def band(n):\n    return [i for i in range(n)]\nfor n in (3, 4):\n    i = torch.tril(n)\n    assert band(n) == i", []
+        ),
         "what the answer is made of": ("def half(n):\n    return torch.tril(n)\ndef band(n):\n    return half(n)", ["tril"]),
         "a table filled beforehand": ("T = {}\nfor n in range(3):\n    T[n] = torch.tril(n)\nband = T.get", ["tril"]),
         "a training as the chapter has it": (CHECK + "\nother = Transformer(4)\ndef band(n):\n    return n", []),

@@ -118,6 +118,11 @@ def test_a_program_is_no_answer(code):
     assert answered(cell(code, "code"), *BEFORE, PREPARED, *AFTER)["m.future"] == EMPTY
 
 
+def test_half_a_character_in_a_string_is_told_as_a_question_mark():
+    code = cell(f'x = """{SAID}\\n\\ud800"""', "code")
+    assert answered(code, *BEFORE, PREPARED, *AFTER)["m.future"].text == f"{SAID}\n?"
+
+
 def test_a_picture_is_told_and_not_carried():
     drawn = f"![drawn](data:image/png;base64,{'A' * 300_000}) and so on"
     assert answered(*BEFORE, cell(drawn), *AFTER)["m.future"] == Answer("![drawn](picture) and so on")

@@ -11,10 +11,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tfm_grader.notebook import lines_of, tree_of
+from tfm_grader.notebook import bound, lines_of, tree_of
 from tfm_grader.written_answers import Handed, own
-
-FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def used(forbidden: Iterable[str], cells: Sequence[str], handed: Handed, answers: Iterable[str]) -> list[str]:
@@ -45,29 +43,28 @@ Place = tuple[ast.stmt, set[int]]
 
 def _behind(answers: Iterable[str], places: list[Place]) -> list[Place]:
     """Return the statements that bind the names in `answers`, or a name that one of these statements reads."""
-    bound = [{*_bound(statement)} for statement, _ in places]
+    binding = [{*bound(statement, parts=True)} for statement, _ in places]
     wanted, reached = {*answers}, set[int]()
-    while new := {i for i, names in enumerate(bound) if i not in reached and names & wanted}:
+    while new := {i for i, names in enumerate(binding) if i not in reached and names & wanted}:
         reached |= new
-        wanted |= {node.id for i in new for node in ast.walk(places[i][0]) if isinstance(node, ast.Name)}
+        wanted |= {name for i in new for name in _read(places[i][0])}
     return [place for i, place in enumerate(places) if i in reached]
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement binds, or of which it sets a part; what it does inside of functions is theirs."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, FUNCTIONS | ast.ClassDef):
-            yield node.name
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-            yield from (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-        waiting += ast.iter_child_nodes(node)
+SCOPES = (
+    ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+)
+
+
+def _read(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement reads and that no function or comprehension within it has for itself."""
+    inner: set[int] = set()
+    for scope in (node for node in ast.walk(statement) if isinstance(node, SCOPES)):
+        nodes = [*ast.walk(scope)]
+        names = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        inner |= {id(node) for node in nodes if isinstance(node, ast.Name) and node.id in names}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and id(node) not in inner}
 
 
 @dataclass
@@ -84,10 +81,10 @@ class OwnNames:
     def of(cls, nodes: Iterable[ast.AST], packages: set[str]) -> OwnNames:
         names = cls(packages=set(packages))
         for node in nodes:
-            if isinstance(node, FUNCTIONS | ast.ClassDef):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 names.defined.add(node.name)
             if isinstance(node, ast.ClassDef):
-                names.methods |= {name for part in node.body for name in _bound(part)}
+                names.methods |= {*bound(*node.body)}
                 names.any_field |= "__getattr__" in names.methods
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 names.defined.add(node.id)

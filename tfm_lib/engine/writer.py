@@ -63,8 +63,6 @@ def answers(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
 class WriterTrainer(Trainer):
     """The trainer for a decoder alone: `src` is given, `tgt` is learned, with the <eos> behind it."""
 
-    model: DecoderOnly  # type: ignore[assignment]
-
     def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
         read, predicted = (ids.to(self.device) for ids in answers(examples))
         with self._precision():
