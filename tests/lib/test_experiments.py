@@ -247,6 +247,15 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "playground": {"SEEDS": [0], "UPDATES": 2, "EVERY": 1, "SWITCHES": {"sort": {"task": "sort"}}},
     "playground_library": {"SEEDS": [0], "UPDATES": 2, "ARMS": ["two layers, no residuals", "GRU"]},
+    "playground_rates": {
+        "SEEDS": [0],
+        "TRIED": [1],
+        "RATES": [0.008],
+        "MACHINES": {"GRU": "gru"},
+        "UPDATES": 2,
+        "playground.UPDATES": 2,
+        "playground.EVERY": 1,
+    },
     "translator_twin": {"SENTENCES": 2},
 }
 
@@ -260,7 +269,10 @@ ARGUMENTS = {
 }
 
 #: Those that take many seconds even so, or node.
-SLOW = {"evaluation_ablations", "evaluation_translator", "mine", "multihead_ablation", "playground", "translator_twin"}
+SLOW = {
+    *("evaluation_ablations", "evaluation_translator", "mine", "multihead_ablation", "translator_twin"),
+    *("playground", "playground_rates"),
+}
 
 
 # corpora of a few sentences

@@ -71,6 +71,21 @@ def _slips_of_one_step() -> list[Slip]:
             "The first of the pair is the context c. It is yet to be joined with h, and to go through W_c and tanh.",
             give=lambda combined, weights, c: (c, weights),
         ),
+        slip(
+            "context for weights",
+            "The second of the pair is the context. The weights were asked for: one number for each position.",
+            give=lambda combined, weights, c: (combined, c),
+        ),
+        slip(
+            "the best alone",
+            "Your context is the best position's vector alone. It is the mean of all, each with its weight.",
+            mean=lambda weights, H: H[weights.argmax()],
+        ),
+        Slip(
+            "exponentials not divided",
+            lambda h, H, W_c, b_c: _stepped(h, H, W_c, b_c, mean=lambda weights, H: (H @ h).exp() @ H),
+            "The weights are right, and the context is made of the exponentials before they were divided by their sum.",
+        ),
         Slip(
             "scaled",
             lambda h, H, W_c, b_c: _stepped(h, H, W_c, b_c, share=lambda scores: (scores / len(h) ** 0.5).softmax(-1)),

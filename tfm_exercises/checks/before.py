@@ -413,6 +413,11 @@ _SHARES = [
         "Only the largest probability of each row came back. Return all of them.",
     ),
     Slip(
+        "no powers",
+        lambda scores: (less := scores - scores.amax(-1, keepdim=True)) / less.sum(-1, keepdim=True),
+        "The largest is subtracted, and e is raised to nothing: exp comes before the sum.",
+    ),
+    Slip(
         "twice",
         lambda scores: scores.softmax(-1).softmax(-1),
         "The softmax is taken twice, which flattens the shares. Once is right.",
@@ -818,6 +823,14 @@ _LOSSES = [
 _LARGE_LOSSES = [
     Slip(_LOG_OF_0, lambda scores, targets: torch.tensor(torch.inf), _ROUNDED),
     Slip(_NAN, lambda scores, targets: torch.tensor(torch.nan), _NO_NUMBER),
+    *(
+        Slip(
+            "scores cut off",
+            lambda scores, targets, most=most: F.cross_entropy(scores.clamp(-most, most), targets),  # type: ignore[misc]
+            "You cut large scores off, so that large surprises come out too small. Subtract the largest score of each row instead.",
+        )
+        for most in (20, 50, 80, 88, 100)
+    ),
     *(
         Slip(
             "a floor under p",

@@ -493,7 +493,14 @@ def collate(student, expect):
         slips=_RECTANGLES,
         describe="(src_ids, tgt_in, tgt_out)",
     )
-    whole_numbers = [not torch.as_tensor(part).is_floating_point() for part in student.collate(*inputs[0])]
+    answer = student.collate(*inputs[0])
+    expect.true(
+        all(isinstance(part, Tensor) for part in answer),
+        holds="they are tensors",
+        otherwise="The numbers are right, and they are no tensors yet, as an embedding wants them: `torch.tensor(rows)`.",
+        mistake="no tensors",
+    )
+    whole_numbers = [not part.is_floating_point() for part in answer]
     expect.true(
         all(whole_numbers),
         holds="ids are whole numbers",

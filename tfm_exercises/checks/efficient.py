@@ -696,6 +696,11 @@ EXPECTED_SLIPS = [
         "You weigh the chance to keep a token by p. It is the draft that draws it: weigh by q.",
     ),
     Slip(
+        "q over p",
+        _expected_if(lambda p, q: (q * (q / p).clamp(max=1)).sum().item()),
+        "You keep a token with min(1, q/p). A token that the large model finds likelier than the draft is always kept: min(1, p/q).",
+    ),
+    Slip(
         "every word alike",
         _expected_if(lambda p, q: (p / q).clamp(max=1).mean().item()),
         "You took the plain mean of min(1, p/q) over the words. The draft draws some words more often: weigh by q.",
@@ -725,6 +730,16 @@ EXPECTED_SLIPS = [
         lambda p, q, k: (k + 1) * _kept(p, q),
         "You take the share β of k + 1 tokens. The first is given always, and those behind one that was thrown "
         "away are lost: 1 + β + β² + …",
+    ),
+    Slip(
+        "only where all are kept",
+        lambda p, q, k: (k + 1) * _kept(p, q) ** k,
+        "You count only the case that all k are kept. Where fewer are kept, a call gives these and one token more.",
+    ),
+    Slip(
+        "the last case thrown away",
+        lambda p, q, k: sum((t + 1) * _kept(p, q) ** t * (1 - _kept(p, q)) for t in range(k + 1)),
+        "Where all k are kept nothing is thrown away behind them: that case has the chance βᵏ, not βᵏ(1 − β).",
     ),
     Slip(
         "where all are kept",

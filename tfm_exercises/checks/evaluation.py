@@ -695,6 +695,11 @@ _SWAPS = [
         "You counted the trials with a larger difference. One that is just as large counts too: ≥.",
     ),
     Slip(
+        "as small counts",
+        lambda *a: _p(*a, counts=lambda trial, observed: abs(trial) <= abs(observed)),
+        "You counted the trials whose difference is as small as the observed one or smaller. Count those as large or larger: ≥.",
+    ),
+    Slip(
         "one direction",
         lambda *a: _p(*a, counts=lambda trial, observed: trial >= observed),
         "You counted differences in one direction. It might as well have been the other system that is ahead: compare sizes, with `abs`.",
@@ -1122,6 +1127,16 @@ def how_many(student, expect):
     ascending = sorted(sizes)
     edges.append((_scripted(ascending, [10, 9, 8], -1).difference, ascending))
     expect.agrees(asked, _least_size, edges, "a single size, and sizes that all suffice", describe="few sizes")
+    both = _scripted(ascending, [5, 9, 8], 1)
+    for rows in both.intervals.values():
+        rows[:] = [(-high, -low) if place % 2 else (low, high) for place, (low, high) in enumerate(rows)]
+    expect.agrees(
+        asked,
+        _least_size,
+        [(both.difference, ascending)],
+        "an interval leaves out 0 on either side",
+        describe="intervals on both sides of 0",
+    )
 
 
 def _scripted(sizes: list[int], counts: list[int], sign: int) -> _Tests:

@@ -49,6 +49,14 @@ OVER_WORDS = (
     "words see each other. Take them along the last axis, over the features of one word."
 )
 OVER_ALL = "You have one mean and one variance for several words together. Each word has its own: dim=-1, keepdim=True."
+
+
+def _normed_over(X: Tensor, axes: list[int], eps: float) -> Tensor:
+    """`X` with mean 0 and variance 1 over `axes`."""
+    centred = X - X.mean(axes, keepdim=True)
+    return centred / (centred.square().mean(axes, keepdim=True) + eps).sqrt()
+
+
 NORM_SLIPS = [
     Slip(
         "ε outside the root",
@@ -77,10 +85,28 @@ NORM_SLIPS = [
         lambda X, gain, bias, eps: gain * _centred(X) / (_variance(X) + eps) + bias,
         "You divided by the variance. The spread of a vector is its root: √(σ² + ε).",
     ),
+    *(
+        Slip(
+            "no ε",
+            lambda X, gain, bias, eps, own=own: _normed(X, gain, bias, own),
+            "Your answer does not depend on the argument ε. Here it is large, to be seen: it belongs under the root.",
+        )
+        for own in (0.0, 1e-5, 1e-6)
+    ),
     Slip(
-        "no ε",
-        lambda X, gain, bias, eps: _normed(X, gain, bias, 0.0),
-        "Your answer does not depend on the argument ε. Here it is large, to be seen: it belongs under the root.",
+        "all axes but the first",
+        lambda X, gain, bias, eps: gain * _normed_over(X, [*range(1, X.dim())], eps) + bias,
+        "You took one mean over all axes but the first, that is over a whole sentence. Each word has its own: the last axis alone.",
+    ),
+    Slip(
+        "axis 1",
+        lambda X, gain, bias, eps: gain * _normed_over(X, [1], eps) + bias,
+        "You norm along axis 1, which is the features' only in a matrix. They are the last axis, -1, in any tensor.",
+    ),
+    Slip(
+        "brackets forgotten",
+        lambda X, gain, bias, eps: X - (X - _centred(X)) / (_variance(X) + eps).sqrt() * gain + bias,
+        "Only the mean is divided. Put X − μ into brackets: / goes before −.",
     ),
     Slip(
         "ε squared",
@@ -964,6 +990,16 @@ SLOPE_SLIPS = [
         "a sum of the layers' slopes",
         lambda J: sum(torch.eye(len(j)) + j for j in J),
         "You added the slopes I + J. One layer after the other is a product of them.",
+    ),
+    Slip(
+        "each one transposed",
+        lambda J: _stacked(J, lambda j: torch.eye(len(j)) + j.T),
+        "You transposed each J. Entry [i, j] says how output i moves with input j, as they are.",
+    ),
+    Slip(
+        "J subtracted",
+        lambda J: _stacked(J, lambda j: torch.eye(len(j)) - j),
+        "You subtracted the J. Each layer adds what it says to its input: I + J.",
     ),
     Slip(
         "the residual subtracted",

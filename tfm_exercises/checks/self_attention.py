@@ -600,6 +600,15 @@ def _bare(Z: Tensor) -> Tensor:
     return (Z @ Z.T / math.sqrt(Z.shape[-1])).softmax(-1) @ Z
 
 
+def _down(Z: Tensor) -> Tensor:
+    return (Z @ Z.T / math.sqrt(Z.shape[-1])).softmax(0) @ Z
+
+
+def _behind(Z: Tensor) -> Tensor:
+    scores = Z @ Z.T / math.sqrt(Z.shape[-1])
+    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -math.inf).softmax(-1) @ Z
+
+
 def _swapped(X: Tensor, P: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
     return _bare(X + P)[order], _bare(X[order] + P)
 
@@ -670,6 +679,18 @@ def _slips_of_the_pair() -> list[Slip]:
             None,
             lambda X, P, order: _bare(X + P[order]),
             "In the second you reordered the places and left the words. It is the other way round: X[order] + P.",
+        ),
+        slip(
+            "softmax of the columns",
+            lambda X, P, order: _down(X + P)[order],
+            lambda X, P, order: _down(X[order] + P),
+            "Your softmax goes down the columns. Each word shares its weight among the keys: dim=-1.",
+        ),
+        slip(
+            "causal",
+            lambda X, P, order: _behind(X + P)[order],
+            lambda X, P, order: _behind(X[order] + P),
+            "You hid the words to come. Bare self-attention lets every word look at all.",
         ),
         slip(
             "reordered twice",

@@ -790,6 +790,16 @@ _GRADIENTS = [
         lambda gradients, tokens: gradients[0],
         "That is the first gradient. Does the loop return too early?",
     ),
+    Slip(
+        "the first left out",
+        _weighted(lambda tokens: [0, *(n / sum(tokens) for n in tokens[1:])]),
+        "The first gradient is left out. Does the loop begin at 1?",
+    ),
+    Slip(
+        "the largest only",
+        lambda gradients, tokens: gradients[tokens.index(max(tokens))],
+        "That is the gradient of the micro-batch with most tokens. The others count too.",
+    ),
     Slip("the last only", lambda gradients, tokens: gradients[-1], "That is the last gradient. The others count too."),
     Slip(
         "the last only",
@@ -945,6 +955,18 @@ _ADAM = [
         "one correction for both",
         _correcting(lambda t: (1 - 0.98**t, 1 - 0.98**t)),
         "Both means are corrected with β₂. The gradients decay with β₁, and are corrected with it.",
+    ),
+    Slip(
+        "corrected behind the root",
+        lambda p, g, m, s, t, lr: _adam(
+            p, g, m, s, t, lr, step=lambda m, s, lr: lr * m / (s.sqrt() / (1 - 0.98**t) ** 0.5 + 1e-9)
+        ),
+        "You divide the root by 1 − β₂ᵗ. It is the mean of the squares that is divided, before the root.",
+    ),
+    Slip(
+        "β and 1 − β exchanged",
+        lambda *case: _adam(*case, beta=(0.1, 0.02), correct=(1 - 0.9 ** case[4], 1 - 0.98 ** case[4])),
+        "The old mean gets 1 − β and what is new gets β. It is the other way round: β keeps most of the old mean.",
     ),
     Slip(
         "no root",
