@@ -26,7 +26,7 @@ def main() -> None:
     with record(NAME, WHAT) as numbers:
         numbers["tried"], numbers["machines"] = {}, {}
         for machine in MACHINES:
-            tried = []
+            tried: list[dict[str, Any]] = []
             for rate in RATES:
                 arm = f"{machine}, rate {rate:g}"
                 found = numbers.pieces(arm, TRIED, partial(switched, change(machine, rate)), UPDATES, group="tried")

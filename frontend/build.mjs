@@ -89,13 +89,10 @@ function host() {
   return existsSync(entry) ? [bundle({ entryPoints: [entry], format: "iife" }).then((text) => ["page/host.js", text])] : [];
 }
 
-/* Print is always light, whatever the screen shows. */
 async function styles() {
   const colours = await readFile(tokens, "utf8");
-  const light = colours.match(/:root\s*{([^}]*)}/)[1];
-  const print = `@media print{html[data-theme],body[data-jp-theme-light]{${light}}}`;
   const kitStyle = await readFile(join(source, "kit/kit.css"), "utf8");
-  return (await transform(colours + print + kitStyle, { loader: "css", minify: true, target: "es2022" })).code;
+  return (await transform(colours + kitStyle, { loader: "css", minify: true, target: "es2022" })).code;
 }
 
 async function write(files) {

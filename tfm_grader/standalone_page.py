@@ -110,6 +110,6 @@ def _sha256(script: str) -> str:
 def _colours() -> str:
     """Return the book's colours; the dark set applies if the system prefers it, as no script can choose here."""
     css = files("tfm_lib.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
-    light, _, dark = css.partition('html[data-theme="dark"]')
-    dark = dark[dark.index("{") : dark.index("}") + 1]
+    light, _, dark = css.partition("@media")
+    dark = dark[dark.rindex("{") : dark.index("}") + 1]
     return f":root {{ color-scheme: light dark; }}\n{light}@media screen and (prefers-color-scheme: dark) {{ :root {dark} }}\n"

@@ -57,12 +57,10 @@ def copy_assets(app: Sphinx) -> None:
     out = Path(app.outdir) / OURS
     faces, fonts = _font_faces(Path(app.srcdir))
     tokens = files("tfm_lib.drawing").joinpath("tokens.css").read_text(encoding="utf-8")
-    light = re.search(r":root \{([^}]*)\}", tokens)[1]
-    paper = f"@media print {{ html[data-theme] {{{light}}} }}"  # print is always light, whatever the screen shows
     write(
         out / "book.css",
         "\n".join(
-            [tokens, paper, faces, *((THEME / f"{name}.css").read_text(encoding="utf-8") for name in ("book", "asks"))]
+            [tokens, faces, *((THEME / f"{name}.css").read_text(encoding="utf-8") for name in ("book", "asks"))]
         ).encode(),
     )
     for name in SCRIPTS:

@@ -39,6 +39,7 @@ DECODER = (
     ("Embedding", ["embed"]), ("Positions", ["sinusoidal_encoding"]), ("Decoder N×", "decoder_layer", DECODER_LAYER),
     ("Linear", "unembed"),
 )  # fmt: skip
+EXERCISES = {part.name: part.exercise for part in PARTS}
 TRAINING = ("Training", "train_step", ("label_smoothed_loss", "learning_rate", "adam_step"))
 DECODING = ("Decoding & scoring", [*WRITING], WRITING)
 
@@ -236,7 +237,8 @@ class _Drawing:
         for small in inside:
             y = self.block(small, side, middle, y, wide - (6 if self.width == NARROW else 20)) - 6
         part = find(of) if isinstance(of, str) else None
-        yours = self.mine.issuperset([of] if part else of)
+        runs_on = [of] if isinstance(of, str) else of
+        yours = self.mine.issuperset(runs_on)
         lines = [(18, "title", line) for line in wrap(title, int(wide / 7.8), break_on_hyphens=False)]
         if part:
             lines.append((17, "name", part.name))
@@ -249,20 +251,19 @@ class _Drawing:
         x, kind = middle - wide / 2, f"mine-{side} mine-{'yours' if yours else 'library'}"
         rect = f'x="{x:g}" y="{top:g}" width="{wide:g}" height="{bottom - top:g}" rx="{7 if title else 5}"/>'
         above, self.drawn = self.drawn, [f"<title>{html.escape(said)}</title>", f'<rect class="mine-face" {rect}']
-        if yours:
-            self.drawn.append(f'<rect class="mine-tint" {rect}')
+        self.drawn.append(f'<rect class="mine-tint" {rect}')
         y = top + 3
         for high, style, words in lines:
             y += high
             self.text(words, middle, y - 2, f"mine-{style}")
         if title == "Positions":
             self.wire(f"M{middle - 62:g} {top + 15:g}c4 -11 8 -11 12 0s8 11 12 0")
-        if yours:
-            x += 2 if side == "encoder" else wide - 2
-            tick = f'<path class="mine-tick" d="M{x - 4:g} {top + 2:g}l3 3.5l5.5 -7"/>'
-            self.drawn.append(f'<circle cx="{x:g}" cy="{top + 2:g}" r="8"/>{tick}')
+        x += 2 if side == "encoder" else wide - 2
+        tick = f'<path class="mine-tick" d="M{x - 4:g} {top + 2:g}l3 3.5l5.5 -7"/>'
+        self.drawn.append(f'<circle cx="{x:g}" cy="{top + 2:g}" r="8"/>{tick}')
         name = f' data-part="{part.name}"' if part else ""
-        above.insert(at, f'<g class="{kind}"{name}>{"".join(self.drawn)}</g>')
+        needs = " ".join(EXERCISES[each] for each in runs_on)  # the page colours in what was solved since
+        above.insert(at, f'<g class="{kind}"{name} data-needs="{needs}">{"".join(self.drawn)}</g>')
         self.drawn = above
         if title.endswith("ttention"):  # several heads, one behind the other
             top -= 5
@@ -295,6 +296,7 @@ svg&{display:block;width:100%;height:auto}svg&-narrow{display:none;font-size:14p
 & .mine-paper{fill:var(--tfm-paper)}& .mine-whole{fill:none;stroke:var(--tfm-line);stroke-width:1.5}
 & .mine-face{fill:var(--tfm-card);stroke:var(--kind,var(--tfm-soft))}
 & .mine-tint{fill:var(--kind);fill-opacity:.2;stroke:var(--kind);stroke-width:1.5}
+& .mine-library>.mine-tint,& .mine-library>circle,& .mine-library>.mine-tick{display:none}
 & circle{fill:var(--kind)}& .mine-tick{fill:none;stroke:var(--tfm-card);stroke-width:2}
 & .mine-frame{fill:none;stroke:var(--kind);stroke-width:1.5;stroke-dasharray:1 5;stroke-linecap:round}
 & .mine-wire{fill:none;stroke:var(--kind);stroke-width:1.5}& .mine-head{fill:var(--kind)}

@@ -20,6 +20,12 @@ async function theKernel(chapter, setup) {
   }
 }
 
+/* Run `code` in the kernel of this page; `hear` is given its outputs. Resolves as a kernel's `run` does. */
+export async function run({ base, chapter, setup, code, seconds, hear }) {
+  own ??= server(base);
+  return (await theKernel(chapter, setup)).run({ code, seconds, hear });
+}
+
 const make = (tag, properties = {}, ...children) => {
   const node = Object.assign(document.createElement(tag), properties);
   node.append(...children);

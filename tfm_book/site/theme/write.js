@@ -35,6 +35,53 @@
       link.querySelector(".tfm-solved-here")?.remove();
       if (many) link.append(make("span", { className: "tfm-solved-here", textContent: ` ✓ ${many}`, title: `${many} exercises solved` }));
     }
+    colour();
+  }
+
+  // The machine of *Your own machine*: a block is coloured in once what runs in it is solved; the reader's parts translate.
+  const machine = document.querySelector(".tfm-mine-box");
+  const order = (id) => chapters.findIndex((link) => link.href.includes(`/${id.split(".")[0]}.html`));
+  const yours = make("p", { role: "status" });
+  function colour() {
+    if (!machine) return;
+    const [own, missing] = [new Set(), []];
+    for (const block of machine.querySelectorAll("[data-needs]")) {
+      const has = block.dataset.needs.split(" ").every((id) => solved.has(id));
+      block.classList.toggle("mine-yours", has);
+      block.classList.toggle("mine-library", !has);
+      const { part, needs } = block.dataset;
+      if (part && has) own.add(part);
+      else if (part) missing.push(needs);
+    }
+    for (const text of machine.querySelectorAll(".mine-count")) text.textContent = text.textContent.replace(/^\d+/, own.size);
+    const [next] = missing.sort((a, b) => order(a) - order(b));
+    yours.replaceChildren(`${own.size} parts are yours. `, ...(next ? ["Next: ", make("a", { href: `${next.split(".")[0]}.html#${next}`, textContent: next }), "."] : ["The machine is finished."]));
+  }
+  if (machine) {
+    const sentence = make("input", { type: "text", value: "I saw a black cat.", maxLength: 200, ariaLabel: "An English sentence" });
+    const go = make("button", { type: "submit", className: "tfm-go", textContent: "Translate with your parts" });
+    const said = make("p", { role: "status" });
+    const form = make("form", { className: "tfm-answer-bar" }, sentence, go);
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      go.disabled = true;
+      const began = Date.now();
+      const clock = setInterval(() => (said.textContent = `Translating, ${Math.round((Date.now() - began) / 1000)} s …`), 500);
+      let told = "";
+      try {
+        const { run } = await load();
+        const code = `from tfm_exercises import mine\nprint(mine.machine(${JSON.stringify(sentence.value)}).translated)`;
+        const hear = (kind, content) => (told += kind === "error" ? content.evalue : content.text ?? "");
+        const ended = await run({ base: location.origin + served[1], chapter, setup, code, seconds: 60, hear });
+        if (ended !== "ok" && !told) told = "Python has ended, or was stopped. Try again.";
+      } catch (error) {
+        told = `The server that runs Python does not answer: ${error.message}`;
+      }
+      clearInterval(clock);
+      said.textContent = told.slice(0, 500);
+      go.disabled = false;
+    });
+    machine.querySelector(".tfm-mine-said").replaceChildren(yours, form, said);
   }
   document.addEventListener("tfm-verdict", ({ target: card, detail: { id, status } }) => {
     const said = card.querySelector(".tfm-out .tfm-verdict");
