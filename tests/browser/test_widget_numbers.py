@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiers import SPREAD, every, params
 from torch.testing import assert_close
-from widgets.reading import numbers
+from widgets.picture_numbers import numbers
 from widgets.samples import MODULES, made, sample, samples
 from widgets.samples.recurrence import drawn_words
 

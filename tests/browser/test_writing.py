@@ -114,6 +114,8 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     assert in_notebook(server, "masking.triangle") == answer.rstrip(), "a moment after the last key"
     assert "masking.triangle" in json.loads((server.mine / "mine.json").read_text())["answers"]
     assert page.locator(".tfm-count").inner_text() == "1 of 5 solved. Next exercise"
+    card.box.locator("details.solution summary").click()
+    assert card.box.locator(".tfm-beside del").all_inner_texts() == ["− print('<b>bold</b>')\n"], "beside the solution"
     card.editor.click()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
@@ -157,6 +159,25 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     assert "Python has ended" in card.check("import os\nos._exit(1)\n")
     said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))
     assert "That holds" in said and "the rest is not shown" in said and len(said) < 40_000
+    page.close()
+
+
+@pytest.mark.long
+def test_the_machine_is_coloured_in_and_translates_where_it_is_read(visit):
+    page = visit("masking")
+    assert "That holds" in Card(page, "masking.triangle").check(TRIANGLE.format("<="))
+    page.close()
+    page = visit("mine")
+    block = page.locator('.tfm-mine-wide [data-part="causal_mask"]')
+    block.locator(".mine-tick").wait_for()  # drawn where it is the reader's
+    assert "mine-yours" in block.get_attribute("class")
+    assert not page.locator('.tfm-mine-wide [data-part="attention"] > .mine-tick').is_visible()
+    assert page.locator(".tfm-mine-wide .mine-count").text_content() == "1 of 24"
+    said = page.locator(".tfm-mine-said")
+    assert said.locator("a").get_attribute("href").startswith("attention.html#")
+    said.get_by_role("textbox").fill("The dog sleeps.")
+    said.get_by_role("button").click()
+    said.locator("p", has_text="It turns “The dog sleeps.” into").wait_for()
     page.close()
 
 

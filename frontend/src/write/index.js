@@ -1,4 +1,5 @@
 /* The stub of an exercise becomes an editor, and its check a button: loaded when a reader first writes. */
+import { beside } from "./beside.js";
 import { draft } from "./drafts.js";
 import { editor } from "./editor.js";
 import { local } from "./kernel.js";
@@ -77,6 +78,16 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     complete: async (code, at) => (kernel ? (await (await kernel).complete(code, at)).content : null),
   });
   box.addEventListener("focusin", warm);
+  const solution = card.querySelector("details.solution");
+  const both = make("pre", { className: "tfm-beside", tabIndex: 0 });
+  solution?.addEventListener("toggle", () => { // what was written, beside what the book has; the untouched stub is nothing to compare
+    const [mine, theirs] = [written.text(), solution.querySelector(".highlight pre")?.textContent];
+    both.remove();
+    if (!solution.open || !theirs || mine.trim() === original.trim()) return;
+    const line = { same: (text) => `  ${text}\n`, written: (text) => make("del", {}, `− ${text}\n`), solution: (text) => make("ins", {}, `+ ${text}\n`) };
+    both.replaceChildren("Your answer beside it: − only in yours, + only in the solution. Both may be right.\n\n", ...beside(mine, theirs).map(([kind, text]) => line[kind](text)));
+    solution.append(both);
+  });
   go.addEventListener("click", () => judge());
   stop.addEventListener("click", async () => (await got()).end());
   restart.addEventListener("click", async () => { busy("Starting Python …"); await (await got()).restart(); busy(""); });
@@ -128,7 +139,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     const arrow = status === "refused" ? "→ " : "";
     const said = make("div", { className: `tfm-verdict tfm-${status}` }, make("p", {}, make("strong", { textContent: `${{ passed: "✓ ", refused: "✗ " }[status] ?? ""}${word}` })));
     said.append(...held.map((text) => make("div", { className: "tfm-held" }, "✓ ", ...words(text))));
-    for (const text of [message && arrow + message, kept]) if (text) said.append(make("p", {}, ...words(text)));
+    for (const text of [message && arrow + message.replaceAll("your cell", "your answer"), kept]) if (text) said.append(make("p", {}, ...words(text)));
     out.append(said);
     const line = /in line (\d+) of your cell/.exec(message)?.[1];
     if (line) written.point(Number(line));

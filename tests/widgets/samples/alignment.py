@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tfm_lib.widgets.alignment import Alignment, MemoryHops
-from widgets.reading import cells, chosen, column, marked, numbers
+from widgets.picture_numbers import cells, chosen, column, marked, numbers
 from widgets.samples import Sample
 
 WEIGHTS = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]])

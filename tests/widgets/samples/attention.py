@@ -5,7 +5,7 @@ import torch
 
 from tfm_lib.attention import BilinearScore
 from tfm_lib.widgets.attention import SoftLookup
-from widgets.reading import column
+from widgets.picture_numbers import column
 from widgets.samples import Sample, changed
 
 TRIANGLE = torch.tensor([[2.0, 0.0], [-1.0, 1.7], [-1.0, -1.7]])

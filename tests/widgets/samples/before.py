@@ -3,7 +3,7 @@
 import torch
 
 from tfm_lib.widgets.before import NextWord
-from widgets.reading import column, fixed, rectangles
+from widgets.picture_numbers import column, fixed, rectangles
 from widgets.samples import Sample
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from tfm_lib.widgets.cost import EXPLORER, CostExplorer, short
 from widgets.golden_cost import MEASURED
-from widgets.reading import column, named, numbers
+from widgets.picture_numbers import column, named, numbers
 from widgets.samples import Sample
 
 SHOWN = [

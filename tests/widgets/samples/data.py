@@ -1,7 +1,7 @@
 """Sample of the widget of chapter `data`."""
 
 from tfm_lib.widgets.data import MergeSteps
-from widgets.reading import points, words
+from widgets.picture_numbers import points, words
 from widgets.samples import Sample
 
 

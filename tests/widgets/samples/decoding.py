@@ -9,7 +9,7 @@ from tfm_lib.descendants import SwiGLU
 from tfm_lib.transformer import Transformer, TransformerConfig
 from tfm_lib.widgets.base import as_read
 from tfm_lib.widgets.decoding import BeamTree, LiveTranslator, Sampling
-from widgets.reading import bars, column, words
+from widgets.picture_numbers import bars, column, words
 from widgets.samples import Sample, changed
 
 

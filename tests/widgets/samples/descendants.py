@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfm_lib.widgets.descendants import MODELS, FiveModels, family, words_of
-from widgets.reading import cells
+from widgets.picture_numbers import cells
 from widgets.samples import Sample
 
 

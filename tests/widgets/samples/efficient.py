@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfm_lib.widgets.efficient import ORDERS, PATTERNS, TILES, OnlineSoftmax, SparsityPatterns, _ordered
-from widgets.reading import bars, cells, column, marked, numbers, points, words
+from widgets.picture_numbers import bars, cells, column, marked, numbers, points, words
 from widgets.samples import Sample
 
 

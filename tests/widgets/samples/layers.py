@@ -6,7 +6,7 @@ import numpy as np
 
 from tfm_lib.drawing.display import colours
 from tfm_lib.widgets.layers import GradientThroughDepth, measure_cuts
-from widgets.reading import column, points
+from widgets.picture_numbers import column, points
 from widgets.samples import Sample
 
 

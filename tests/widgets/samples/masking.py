@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tfm_lib.widgets.masking import MaskEditor
-from widgets.reading import cells, column, fixed, marked, words
+from widgets.picture_numbers import cells, column, fixed, marked, words
 from widgets.samples import Sample, changed
 
 

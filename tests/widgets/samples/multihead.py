@@ -5,7 +5,7 @@ import numpy as np
 from tfm_lib.widgets._attention_weights import darkest
 from tfm_lib.widgets.multihead import HeadAblation, Heads
 from widgets.golden_multihead import measured
-from widgets.reading import cells, chosen, column, fixed, heading, marked, named, words
+from widgets.picture_numbers import cells, chosen, column, fixed, heading, marked, named, words
 from widgets.samples import Sample, changed
 
 SRC = "le chat dort"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfm_lib.widgets.playground import Experiment, Playground
-from widgets.reading import cells, column, points
+from widgets.picture_numbers import cells, column, points
 from widgets.samples import Sample, changed
 
 

@@ -6,7 +6,7 @@ from matplotlib.patches import PathPatch
 
 from tfm_lib.positional import rotary, sinusoidal_encoding
 from tfm_lib.widgets.positional import Encoding, RotaryPairs
-from widgets.reading import column, heading, numbers, points
+from widgets.picture_numbers import column, heading, numbers, points
 from widgets.samples import Sample, changed
 
 

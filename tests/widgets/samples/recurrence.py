@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfm_lib.widgets.recurrence import GradientReach, InteractionPath
-from widgets.reading import chosen, column, heading, named, points
+from widgets.picture_numbers import chosen, column, heading, named, points
 from widgets.samples import Sample, changed
 
 NORMS = {"GRU": [[[0.5, 0.25, 0.125], [0.5, 0.25, 0.5]], [[1.0, 1.0, 1.0], [1.0, 1.0, 4.0]]]}

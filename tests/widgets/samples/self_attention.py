@@ -7,7 +7,7 @@ import torch
 
 from tfm_lib.widgets._attention_weights import darkest
 from tfm_lib.widgets.self_attention import QUERIES, AttentionWeights, SoftmaxSaturation, WordInContext
-from widgets.reading import bars, cells, chosen, column, marked, points
+from widgets.picture_numbers import bars, cells, chosen, column, marked, points
 from widgets.samples import Sample, changed
 
 

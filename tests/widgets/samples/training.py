@@ -3,7 +3,7 @@
 import numpy as np
 
 from tfm_lib.widgets.training import LabelSmoothing, LearningRate, TrainingReplay
-from widgets.reading import bars, cells, column, named, numbers, points
+from widgets.picture_numbers import bars, cells, column, named, numbers, points
 from widgets.samples import Sample, changed
 
 RUN = {

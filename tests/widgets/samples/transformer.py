@@ -4,7 +4,7 @@ import torch
 
 from tfm_lib.transformer import Transformer, TransformerConfig
 from tfm_lib.widgets.transformer import ACROSS, FAINT, ROW, Film, FollowToken, ModelSize
-from widgets.reading import bars, cells, chosen, column, heading, points, rectangles, words
+from widgets.picture_numbers import bars, cells, chosen, column, heading, points, rectangles, words
 from widgets.samples import Sample
 
 SRC, TGT = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 11, 12]])
