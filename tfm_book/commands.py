@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -205,6 +207,10 @@ def lab(
 
 
 def read(
+    pages: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PAGES.zip]", help="The pages of a release, where there is no checkout of the book."),
+    ] = None,
     to: Annotated[
         Path | None, typer.Option(help="The folder of the working copy; work/ beside the chapters if none.")
     ] = None,
@@ -212,23 +218,42 @@ def read(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page where you were last.")] = True,
 ) -> None:
     """Read the built book and write your answers in its pages: a Jupyter server of your own checks them."""
-    from tfm_book.notebooks.contents import find_root
-
-    root = find_root()
-    html = root / "_build" / "html"
-    if not (html / "index.html").is_file():
-        raise Refusal("The book is not built yet. Build it first: tfm build")
     try:
         from tfm_book.reading import serve
     except ModuleNotFoundError as error:
         raise _extras.absent(error, "lab") from None
-    folder, _ = _working_copy(root, to, "read")
+    if pages:
+        html, folder = _release(pages, (to or Path("tfm-book")).resolve())
+    else:
+        from tfm_book.notebooks.contents import find_root
+
+        root = find_root()
+        html = root / "_build" / "html"
+        if not (html / "index.html").is_file():
+            raise Refusal("The book is not built yet. Build it first: tfm build")
+        folder, _ = _working_copy(root, to, "read")
 
     def tell(url: str) -> None:
         console.print(f"The book is at {url} (stop with Ctrl-C).", soft_wrap=True)
         sys.stdout.flush()
 
     serve(html, folder, port, browser, tell)
+
+
+def _release(pages: Path, folder: Path) -> tuple[Path, Path]:
+    """Unpack the `pages` of a release into `folder`, with the notebooks that are not there yet; return both folders."""
+    if not zipfile.is_zipfile(pages):
+        raise Refusal(f"{pages} is not a zip archive. Each release of the book has its pages as one: pages.zip")
+    html = folder / "pages"
+    with zipfile.ZipFile(pages) as packed:
+        if "index.html" not in packed.namelist():
+            raise Refusal(f"{pages} does not hold the book's pages: it has no index.html.")
+        packed.extractall(html)
+    notebooks = [each for each in sorted((html / "_downloads").glob("*.ipynb")) if not (folder / each.name).exists()]
+    for each in notebooks:
+        shutil.copyfile(each, folder / each.name)
+    console.print(f"{len(notebooks)} notebooks written: {_relative(folder)}", soft_wrap=True)
+    return html, folder
 
 
 def _working_copy(root: Path, to: Path | None, command: str) -> tuple[Path, list[str]]:

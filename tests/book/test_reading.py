@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import http.cookiejar
 import json
+import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from reading import Server, reading
+
+from tfm_book.commands import _release
+from tfm_lib._refusal import Refusal
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +103,24 @@ def test_nothing_outside_the_pages_is_shown_and_no_foreign_page_frames_them(serv
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     for service in ("terminals", "lab", "tree"):
         assert reader.ask(f"{server.base}{service}")[0] == 404, service
+
+
+def test_the_pages_of_a_release_are_unpacked_and_no_notebook_is_written_over(tmp_path):
+    inside, folder = tmp_path / "inside", tmp_path / "read"
+    (inside / "_downloads").mkdir(parents=True)
+    (inside / "index.html").write_text("<p>new</p>")
+    for name in ("masking", "layers"):
+        (inside / "_downloads" / f"{name}.ipynb").write_text("from the release")
+    packed = Path(shutil.make_archive(str(tmp_path / "pages"), "zip", inside))
+    folder.mkdir()
+    (folder / "masking.ipynb").write_text("the reader's")
+    html, work = _release(packed, folder)
+    assert (html / "index.html").read_text() == "<p>new</p>" and work == folder
+    assert (folder / "masking.ipynb").read_text() == "the reader's"
+    assert (folder / "layers.ipynb").read_text() == "from the release"
+    (inside / "index.html").unlink()
+    other = Path(shutil.make_archive(str(tmp_path / "other"), "zip", inside))
+    with pytest.raises(Refusal, match=r"no index\.html"):
+        _release(other, tmp_path / "elsewhere")
+    with pytest.raises(Refusal, match="not a zip archive"):
+        _release(tmp_path / "no.zip", folder)
