@@ -163,6 +163,37 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
 
 
 @pytest.mark.long
+def test_what_is_written_is_kept_where_the_browser_or_the_disk_refuses(server: Server, visit):
+    id = next(each for each in EXERCISES if each.startswith("attention."))
+    page = visit("attention")
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('private') } })")
+    page.reload()
+    card = Card(page, id)
+    stub = in_notebook(server, id)
+    card.write(theirs := stub.replace("...", "return 'kept'"))
+    for _ in range(100):
+        if in_notebook(server, id) == theirs:
+            break
+        page.wait_for_timeout(100)
+    assert in_notebook(server, id) == theirs, "a private window: the notebook remembers"
+    page.route(
+        "**/api/contents/**", lambda route: route.fulfill(status=500, body='{"message": "No space left on device"}')
+    )
+    card.write(stub.replace("...", "return 'not on the disk'"))
+    card.box.locator(".tfm-note", has_text="kept nowhere but on this page").wait_for()
+    assert "No space left" in card.box.locator(".tfm-note").inner_text()
+    assert in_notebook(server, id) == theirs
+    page.unroute("**/api/contents/**")
+    card.write(last := stub.replace("...", "return 'there is room again'"))
+    for _ in range(100):
+        if in_notebook(server, id) == last:
+            break
+        page.wait_for_timeout(100)
+    assert in_notebook(server, id) == last and not card.box.locator(".tfm-note").inner_text()
+    page.close()
+
+
+@pytest.mark.long
 def test_the_machine_is_coloured_in_and_translates_where_it_is_read(visit):
     page = visit("masking")
     assert "That holds" in Card(page, "masking.triangle").check(TRIANGLE.format("<="))

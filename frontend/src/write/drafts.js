@@ -6,7 +6,7 @@ const MOMENT = 1000; // milliseconds after the last key
 export function draft({ ask, chapter, id, original, told }) {
   const path = `api/contents/${chapter}.ipynb`, key = `tfm-draft:${id}`;
   const stored = () => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
-  const store = (value) => { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* a private window: the notebook remembers */ } };
+  const store = (value) => { try { localStorage.setItem(key, JSON.stringify(value)); return true; } catch { return false; } }; // false in a private window: the notebook remembers
   let here = stored() ?? { text: original, seen: original };
   let timer, writing = Promise.resolve();
 
@@ -20,7 +20,7 @@ export function draft({ ask, chapter, id, original, told }) {
 
   async function load() {
     let there;
-    try { there = (await notebook()).cell.source; } catch (error) { told(unkept(error)); return here.text; }
+    try { there = (await notebook()).cell.source; } catch (error) { told(unkept(error, store(here))); return here.text; }
     const same = (a, b) => a.trimEnd() === b.trimEnd();
     if (same(there, here.seen)) { if (!same(here.text, there)) later(); return here.text; }
     if (same(here.text, here.seen) || same(here.text, there)) { keepHere({ text: there, seen: there }); return there; }
@@ -49,7 +49,7 @@ export function draft({ ask, chapter, id, original, told }) {
       await ask(path, "PUT", { type: "notebook", format: "json", content: model.content });
       keepHere({ ...here, seen: text });
       told("");
-    } catch (error) { told(unkept(error)); }
+    } catch (error) { told(unkept(error, store(here))); }
   }
   /* The reader has chosen between two answers; what the notebook holds now is known, and is written over. */
   async function settle(text) {
@@ -59,4 +59,4 @@ export function draft({ ask, chapter, id, original, told }) {
   return { load, keep, settle };
 }
 
-const unkept = (error) => `What you write is kept in this browser only: ${error.message}`;
+const unkept = (error, here) => `What you write is kept ${here ? "in this browser only" : "nowhere but on this page, so copy it before you leave"}: ${error.message}`;

@@ -7,7 +7,10 @@ export function server(base) {
     settings,
     async ask(path, method = "GET", body = undefined) {
       const answer = await ServerConnection.makeRequest(base + path, { method, body: body && JSON.stringify(body) }, settings);
-      if (!answer.ok) throw new Error(`The server answers ${answer.status} to ${method} ${path}.`);
+      if (!answer.ok) {
+        const said = await answer.json().then(({ message }) => message, () => "");
+        throw new Error(`The server answers ${answer.status} to ${method} ${path}${said ? `: ${String(said).slice(0, 200)}` : "."}`);
+      }
       return answer.status === 204 ? null : answer.json();
     },
   };
