@@ -24,17 +24,20 @@ def change(machine: str, rate: float) -> dict[str, Any]:
 
 def main() -> None:
     with record(NAME, WHAT) as numbers:
-        numbers["tried"], numbers["machines"] = {}, {}
+        numbers["tried"], numbers["machines"] = [], {}
         for machine in MACHINES:
-            tried: list[dict[str, Any]] = []
+            losses: dict[float, float] = {}
             for rate in RATES:
                 arm = f"{machine}, rate {rate:g}"
                 found = numbers.pieces(arm, TRIED, partial(switched, change(machine, rate)), UPDATES, group="tried")
-                tried.append({"rate": rate, "losses": [one["loss"] for one in found]})
-                numbers.rows(arm, f"tried/{machine}/rate={rate:g}/losses")
-                print(machine, tried[-1], flush=True)
-            numbers["tried"][machine] = tried
-            best = min(tried, key=lambda one: sum(one["losses"]))["rate"]
+                rows = [
+                    {"machine": machine, "rate": rate, "seed": s, "loss": one["loss"]} for s, one in zip(TRIED, found)
+                ]
+                losses[rate] = sum(one["loss"] for one in found) / len(found)
+                numbers["tried"] += rows
+                numbers.rows(arm, f"tried/machine={machine},rate={rate:g}")
+                print(rows, flush=True)
+            best = min(losses, key=losses.__getitem__)
             runs = numbers.pieces(machine, SEEDS, partial(switched, change(machine, best)), UPDATES)
             numbers["machines"][machine] = {"rate": best, "runs": runs}
             numbers.rows(machine, f"machines/{machine}/runs")

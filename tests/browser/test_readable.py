@@ -50,6 +50,15 @@ def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
     assert all(ground == cover and image.count("gradient") == 4 for ground, cover, image in grounds)
 
 
+PROSE = """() => [...document.querySelectorAll("article p")]
+  .filter((at) => at.textContent.trim() && !at.closest(".cell_output, .tfm-card") && !getComputedStyle(at).fontFamily.startsWith('"Source Sans'))
+  .map((at) => at.textContent.trim().slice(0, 60))"""
+
+
+def test_prose_is_set_in_the_page_s_own_type(visit) -> None:
+    assert {stem: found for stem in KEPT if (found := visit(f"chapters/{stem}").evaluate(PROSE))} == {}
+
+
 # What has a frame and stands in another that has one, all folds open; choices and lines to sort are controls, as those of widgets.
 FRAMES = """() => {
   const sides = ["Top", "Left", "Right", "Bottom"];

@@ -79,7 +79,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   });
   box.addEventListener("focusin", warm);
   const solution = card.querySelector("details.solution");
-  const both = make("pre", { className: "tfm-beside", tabIndex: 0 });
+  const both = make("pre", { className: "tfm-compared", tabIndex: 0 });
   solution?.addEventListener("toggle", () => { // what was written, beside what the book has; the untouched stub is nothing to compare
     const [mine, theirs] = [written.text(), solution.querySelector(".highlight pre")?.textContent];
     both.remove();
