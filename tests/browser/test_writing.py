@@ -115,7 +115,9 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     assert "masking.triangle" in json.loads((server.mine / "mine.json").read_text())["answers"]
     assert page.locator(".tfm-count").inner_text() == "1 of 5 solved. Next exercise"
     card.box.locator("details.solution summary").click()
-    assert card.box.locator(".tfm-compared del").all_inner_texts() == ["− print('<b>bold</b>')\n"], "beside the solution"
+    assert card.box.locator(".tfm-compared del").all_inner_texts() == ["− print('<b>bold</b>')\n"], (
+        "beside the solution"
+    )
     card.editor.click()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
