@@ -50,7 +50,7 @@ def test_what_can_be_scrolled_shows_it_in_boxes_too(visit, scheme: str) -> None:
     assert all(ground == cover and image.count("gradient") == 4 for ground, cover, image in grounds)
 
 
-PROSE = """() => [...document.querySelectorAll("article p")]
+PROSE = """() => [...document.querySelectorAll("article p:not([class])")]
   .filter((at) => at.textContent.trim() && !at.closest(".cell_output, .tfm-card") && !getComputedStyle(at).fontFamily.startsWith('"Source Sans'))
   .map((at) => at.textContent.trim().slice(0, 60))"""
 

@@ -58,10 +58,11 @@ def test_every_part_has_one_block_that_says_whose_it_is():
             assert part.name in words and part.chapter in words
             assert ("✓" in words, "yours" in words, "library" in words) == (mine_, mine_, not mine_)
             assert found.get("class").split()[1] == ("mine-yours" if mine_ else "mine-library")
-            assert len(found.findall(f"{SVG}circle")) == mine_, "the tick"
+            assert len(found.findall(f"{SVG}circle")) == 1 and found.get("data-needs") == part.exercise
             assert found[0].tag == f"{SVG}title" and part.does in found[0].text
         assert "1 of the 24 parts of the machine are yours. Yours: causal_mask." in drawing.get("aria-label")
         assert drawing.get("role") == "img"
+        assert ".mine-library>circle" in drawing.find(f"{SVG}style").text, "the tick of what is not"
 
 
 def test_what_runs_on_written_parts_is_lit_too():

@@ -49,6 +49,8 @@
       const has = block.dataset.needs.split(" ").every((id) => solved.has(id));
       block.classList.toggle("mine-yours", has);
       block.classList.toggle("mine-library", !has);
+      const title = block.querySelector(":scope > title");
+      title.textContent = title.textContent.replace(/(library|✓ yours)$/, has ? "✓ yours" : "library");
       const { part, needs } = block.dataset;
       if (part && has) own.add(part);
       else if (part) missing.push(needs);
