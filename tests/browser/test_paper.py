@@ -119,3 +119,13 @@ def test_widgets_are_whole_on_paper(visit, folder: Path, name_on: tuple[str, str
     text = text_of(printed)
     assert {label: count for label, count in labels.items() if times(label, text) < count} == {}
     assert unseen(printed) == []
+
+
+def test_the_picture_of_the_machine_is_whole_and_light_from_a_dark_screen(visit, tmp_path: Path) -> None:
+    page = visit("chapters/mine", scheme="dark")
+    page.pdf(path=tmp_path / "mine.pdf", print_background=True)
+    with pdfium.PdfDocument(tmp_path / "mine.pdf") as paper:
+        (drawn,) = (each for each in paper if "multi_head" in each.get_textpage().get_text_bounded())
+        words = drawn.get_textpage().get_text_bounded()
+        assert "beam_step" in words and "words to predict" in words, "on one page"
+        assert np.median(drawn.render().to_numpy()) > 240

@@ -826,7 +826,7 @@ _LARGE_LOSSES = [
     *(
         Slip(
             "scores cut off",
-            lambda scores, targets, most=most: F.cross_entropy(scores.clamp(-most, most), targets),  # type: ignore[misc]
+            lambda scores, targets, most=most: F.cross_entropy(scores.clamp(-most, most), targets),
             "You cut large scores off, so that large surprises come out too small. Subtract the largest score of each row instead.",
         )
         for most in (20, 50, 80, 88, 100)

@@ -286,6 +286,7 @@ STYLE = """
 &-box,svg&{font:15px 'Source Sans 3 Variable','Source Sans 3','Segoe UI','DejaVu Sans',system-ui,sans-serif}
 svg&{display:block;width:100%;height:auto}svg&-narrow{display:none;font-size:14px;max-width:440px;margin:auto}
 @container (max-width:740px){svg&-narrow{display:block}svg&-wide{display:none}}
+@media print{svg&-narrow{display:none}svg&-wide{display:block}}
 &-said{padding:2px 8px 6px}&-said p{margin:4px 0}
 & text{fill:var(--tfm-ink);text-anchor:middle}& .mine-start,& .mine-count{text-anchor:start}
 & .mine-count{font-size:30px;font-weight:650}& .mine-name,& .mine-does{font-size:13.4px}
@@ -311,7 +312,7 @@ def _style(alone: bool) -> str:
     scheme = f"@media (prefers-color-scheme:dark){{&{{{dark}}}}}"
     if not alone:
         where = ('html[data-theme="dark"]', 'body[data-jp-theme-light="false"]', "body.vscode-dark")
-        scheme = f"{','.join(f'{each} &' for each in where)}{{{dark}}}"
+        scheme = f"@media not print{{{','.join(f'{each} &' for each in where)}{{{dark}}}}}"
     scheme += "".join(f"& .mine-{kind}{{--kind:var(--tfm-{kind})}}" for kind in kinds)
     return f"&{{{light}}}{scheme}& .mine-plain{{--kind:var(--tfm-soft)}}{STYLE}".replace("&", ".tfm-mine").replace(
         "\n", ""

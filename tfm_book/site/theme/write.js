@@ -73,14 +73,14 @@
       try {
         const { run } = await load();
         const code = `from tfm_exercises import mine\nprint(mine.machine(${JSON.stringify(sentence.value)}).translated)`;
-        const hear = (kind, content) => (told += kind === "error" ? content.evalue : content.text ?? "");
+        const hear = (kind, content) => (told = (told + (kind === "error" ? content.evalue : content.text ?? "")).slice(0, 500));
         const ended = await run({ base: location.origin + served[1], chapter, setup, code, seconds: 60, hear });
         if (ended !== "ok" && !told) told = "Python has ended, or was stopped. Try again.";
       } catch (error) {
         told = `The server that runs Python does not answer: ${error.message}`;
       }
       clearInterval(clock);
-      said.textContent = told.slice(0, 500);
+      said.textContent = told;
       go.disabled = false;
     });
     machine.querySelector(".tfm-mine-said").replaceChildren(yours, form, said);
