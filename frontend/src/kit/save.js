@@ -86,13 +86,14 @@ function sourceOf(root) {
   return book && [book, location.host && location.host + location.pathname].filter(Boolean).join(" · ");
 }
 
-/* Background and border of an HTML element; then the length of a bar, which is a gradient as wide as its background-size. */
+/* Background and border of an HTML element; then the length of a bar, a linear gradient as wide as its background-size. */
 function boxOf(part, place) {
   const style = getComputedStyle(part);
   const { width, height, ...at } = part.getBoundingClientRect().toJSON();
   const look = { height, rx: parseFloat(style.borderRadius), stroke: plain(style.borderTopColor), "stroke-width": style.borderLeftWidth };
   const rect = (share, fill) => width * share > 0 && s("rect", { ...place(at), width: width * share, fill: plain(fill), ...look });
-  return s("g", {}, rect(1, style.backgroundColor), rect(parseFloat(style.backgroundSize) / 100, style.backgroundImage.slice(16).split(/(?<=\)),/)[0]));
+  const [, bar] = style.backgroundImage.match(/^linear-gradient\((.*?\)),/) ?? [];
+  return s("g", {}, rect(1, style.backgroundColor), rect(bar && parseFloat(style.backgroundSize) / 100, bar));
 }
 
 function paint(from, to) {

@@ -320,6 +320,12 @@ def collate(src, tgt):
         return ids
     return pad([[*row, 2] for row in src]), pad([[1, *row] for row in tgt]), pad([[*row, 2] for row in tgt])
 """,
+        "no tensors": """
+def collate(src, tgt):
+    def pad(rows):
+        return [row + [0] * (max(map(len, rows)) - len(row)) for row in rows]
+    return pad([row + [2] for row in src]), pad([[1] + row for row in tgt]), pad([row + [2] for row in tgt])
+""",
         "not three": """
 def collate(src, tgt):
     from torch.nn.utils.rnn import pad_sequence
