@@ -1,7 +1,7 @@
 /* Rows and links of words that can be focused.
 
    const row = tokenRow(ui, { tokens, name, label, kind: "q", onFocus, hover? });  row.update({ focus, weights? })
-       a row that wraps; with weights, each word shows its weight as a bar and a number
+       a row that wraps; with weights, each word that has one shows it as a bar and a number
    const net = links(ui, { queries, keys, name, label, onFocus });            net.update({ focus, weights })
        queries left, keys right; the focused query's lines are as thick as its weights (weights: one row)
    Both are radio groups: Tab reaches the focused word, arrow keys move, pointing focuses.
@@ -42,7 +42,7 @@ export function tokenRow(ui, { tokens, name, label, kind = "q", onFocus, hover }
       words.forEach((word, i) => {
         const weight = weights?.[i];
         word.style.setProperty("--w", weight || 0);
-        word.lastChild.textContent = weight === undefined ? "" : share(weight);
+        word.lastChild.textContent = weight === undefined ? weights && "\u00a0".repeat(4) : share(weight);
         set(word, { "aria-label": weight === undefined ? tokens[i] : `${tokens[i]} ${share(weight)}` });
       });
     },

@@ -1,26 +1,21 @@
 /* Follow-token widget: what the vectors of all words say, stage by stage up the model, and the numbers of one of them. */
 
-import { below, card, clamp, fixed, h, live, mean, morph, player, range, retext, s, set, tokenRow, told } from "../kit/index.js";
+import { below, card, clamp, fixed, h, live, mean, player, range, retext, s, set, tokenRow, told } from "../kit/index.js";
 
 const WORDS = {
   layer: "layer {layer} · {step}",
   row: "{layer} · {step}",
   words: "Words of the source, then of the target: choose one",
-  encoder: "source, read by the encoder",
-  decoder: "target, read by the decoder",
   head: "weights of",
   all: "all {heads} heads, mean",
   one: "head {head}",
   step: "step",
   reads: "it reads",
-  number: "number in the vector",
+  number: "number",
   drawn: "{label}, {count} numbers: the least {least}, number {lowest}; the largest {most}, number {highest}",
   logits: "the {count} largest logits",
-  vector: "the vector of “{token}”, {count} of its {width} numbers, between ± {top}",
-  thin: "; thin bars: {added}",
+  vector: "the vector of “{token}”, {count} of its {width} numbers, between ±\u00a0{top}",
   active: " · {count} hidden units are above 0",
-  looks: "weights of “{token}”: where it looks",
-  still: "this step looks at no word",
   nearest: "At each step upward, the word whose embedding lies nearest to each vector",
   says: "At each step upward, the word that each vector would write if the machine ended there; the stronger the colour, the surer",
   told: "{token} of the {sentence}, {step}. Number {number} is {value}{added}.{length}{most} {kind}: {words}",
@@ -32,7 +27,9 @@ const WORDS = {
 };
 
 const two = fixed(2);
-const [WIDE, HIGH] = [640, 180]; // size of the drawing of a vector
+const WIDE = 640; // of the drawing of a vector, which is stretched to the card
+const [LABEL, COLUMN] = [170, 52]; // pixels that the table of words wants
+const [HALF, LOW] = [50, 30]; // pixels above and below 0: of the vector, and of what was added
 
 const whole = (x, lo, hi, otherwise) => (Number.isInteger(x) ? clamp(x, lo, hi) : otherwise);
 
@@ -71,21 +68,22 @@ function render({ model, el }) {
   const third = ({ src_tokens, tgt_tokens }) => ({ word: src_tokens.length + Math.min(2, tgt_tokens.length - 1) });
   live(ui, { ask: () => ({ do: "follow", numbers: kept(), shapes: shared.shapes }), take: (found, typed) => ({ ...found, ...(typed && third(found)) }) });
   const words = tokenRow(ui, { tokens: [...ui.get("src_tokens"), ...ui.get("tgt_tokens")], name: "word", label: WORDS.words, kind: "one", onFocus: (word) => ui.set({ word }) });
-  const said = (text) => h("span", { class: "tfm-caption", style: "flex-basis:100%;margin:0" }, text);
+  const said = (text) => h("span", { class: "tfm-caption", style: "margin:0 4px" }, text);
   const part = () => {
-    words.el.prepend(said(WORDS.encoder));
-    words.el.children[ui.get("src_tokens").length].after(said(WORDS.decoder));
+    words.el.prepend(said(shared.source));
+    words.el.children[ui.get("src_tokens").length].after(said(shared.target));
   };
   part();
-  const head = ui.select("head", { label: WORDS.head, options: [[0, told(WORDS.all, { heads })], ...range(heads).map((k) => [k + 1, told(WORDS.one, { head: k + 1 })])] });
-  const caption = h("caption", { class: "tfm-caption" });
-  const map = h("table", { class: "tfm-lens", onclick: choose }, caption);
+  const caption = h("caption", { class: "tfm-caption", style: "text-align:left" });
+  const map = h("table", { class: "tfm-lens", style: "margin:0", onclick: choose }, caption);
   const heard = (step) => nameOf(now().stages[step] ?? now().stage);
   const longest = Math.max(...ui.get("decoder").map((stage) => nameOf(stage).length)); // the encoder's names are shorter
   const play = player(ui, "value", { pace: 1000, label: WORDS.step, min: 0, max: now().stages.length - 1, heard, format: (step) => heard(step).padEnd(longest, "\u00a0") });
 
+  const head = ui.select("head", { label: WORDS.head, options: [[0, told(WORDS.all, { heads })], ...range(heads).map((k) => [k + 1, told(WORDS.one, { head: k + 1 })])] });
+  ui.slider("number", { label: WORDS.number, min: 1, max: kept(), format: String });
+
   const shapes = h("p", { class: "tfm-caption", style: "font-family:var(--tfm-mono);overflow-wrap:anywhere" });
-  const looks = h("div");
 
   function choose({ target }) {
     const [cell, row] = [target.closest("td"), target.closest("tr")];
@@ -100,6 +98,7 @@ function render({ model, el }) {
     if (map.key !== key) {
       map.key = key;
       const line = (kind, name, each) => h("tr", {}, h("th", { scope: "row" }, name), each.map((text) => h(kind, {}, text || null)));
+      read.style.flex = `2 1 ${LABEL + tokens.length * COLUMN}px`;
       map.replaceChildren(caption, h("tbody", {}, rows.map((stage) => line("td", short(stage), tokens.map(() => ""))), line("th", WORDS.reads, tokens)));
     }
     [...map.rows].forEach((row, r) => {
@@ -113,75 +112,70 @@ function render({ model, el }) {
       });
     });
   }
-  ui.slider("number", { label: WORDS.number, min: 1, max: kept(), format: String });
 
-  /* Bars up and down from 0, and on each a thin one from x to x + what was added; pointing at one selects it. */
-  const about = h("p", { class: "tfm-caption", style: "min-height:2lh" });
-  const [bars, thin] = [s("g"), s("g", { style: "fill:var(--tfm-soft)" })];
-  const middle = HIGH / 2;
+  /* Two rows of bars up and down from 0: the vector, and what this step added to it; pointing at one selects it. */
+  const about = [h("p", { class: "tfm-caption", style: "min-height:2lh" }), h("p", { class: "tfm-caption" })];
   const point = (event) => {
-    const box = svg.getBoundingClientRect();
+    const box = event.currentTarget.getBoundingClientRect();
     ui.set({ number: clamp(Math.ceil(((event.clientX - box.left) / box.width) * kept()), 1, kept()) });
   };
-  const svg = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, width: "100%", role: "img", onclick: point, onpointermove: (event) => event.pointerType !== "touch" && point(event) }, bars, s("path", { class: "tfm-axis-line", d: `M0 ${middle}H${WIDE}` }), thin);
+  const lane = (half) => {
+    const group = s("g");
+    const svg = s("svg", { viewBox: `0 ${-half} ${WIDE} ${2 * half}`, preserveAspectRatio: "none", width: "100%", style: `height:${2 * half}px`, role: "img", onclick: point, onpointermove: (event) => event.pointerType !== "touch" && point(event) });
+    svg.append(group, s("path", { class: "tfm-axis-line", d: `M0 0H${WIDE}` }));
+    return { svg, group };
+  };
+  const [stream, change] = [lane(HALF), lane(LOW)];
   const drawn = (label, row) => {
     const [least, most] = [Math.min(...row), Math.max(...row)];
     return told(WORDS.drawn, { label, count: row.length, least: two(least), lowest: row.indexOf(least) + 1, most: two(most), highest: row.indexOf(most) + 1 });
   };
 
-  /* `grows`: each thin bar first grows where x ends, then the bar itself goes there. */
-  function vectors(row, from, added, top, colour, chosen, grows) {
-    set(svg, { "aria-label": drawn(shared.vector, row) + (added ? `; ${drawn(shared.added, added)}` : "") });
-    set(bars, { style: `fill:var(--tfm-${colour});fill-opacity:.75` });
+  /* `later`: seconds until the bars move, each from where it is. */
+  function fillLane({ svg, group }, row, unit, label, colour, chosen, later) {
+    set(svg, { "aria-label": drawn(label, row) });
+    set(group, { style: `fill:var(--tfm-${colour});fill-opacity:.75` });
     const step = WIDE / row.length;
-    const unit = (middle - 2) / top;
-    const bar = (group, i, wide, a, b, style) => {
-      set(group.children[i] ?? group.appendChild(s("rect")), { x: (i + 0.5) * step - wide / 2, y: (middle - Math.max(a, b) * unit).toFixed(1), width: wide, height: (Math.abs(b - a) * unit).toFixed(1), style });
-    };
-    row.forEach((x, i) => bar(bars, i, step - 2, 0, x, (i === chosen ? "fill:var(--tfm-ink);fill-opacity:1;" : "") + (grows ? "transition-delay:.24s" : "")));
-    from.forEach((x, i) => {
-      bar(thin, i, 6, x, x + (added?.[i] ?? 0), grows && "transition:none");
-      if (grows) thin.children[i].animate([{ y: `${middle - x * unit}px`, height: 0, offset: 0 }], 240);
+    row.forEach((x, i) => {
+      const style = (i === chosen ? "fill:var(--tfm-ink);fill-opacity:1;" : "") + (later ? `transition-delay:${later}s` : "");
+      set(group.children[i] ?? group.appendChild(s("rect")), { x: i * step + 1, y: (-Math.max(x, 0) * unit).toFixed(1), width: step - 2, height: (Math.abs(x) * unit).toFixed(1), style });
     });
-    for (const group of [bars, thin]) while (group.children[row.length]) group.lastChild.remove();
+    while (group.children[row.length]) group.lastChild.remove();
   }
 
-  /* Read-only words with weights. */
-  function chips(caption, items) {
-    const each = items.map(([word, share]) => h("span", { class: "tfm-token", role: "listitem", style: `cursor:default;--w:${clamp(share ?? 0, 0, 1)}` }, h("span", {}, word), h("i", {}), h("small", {}, share === undefined ? "\u00a0–\u00a0\u00a0" : two(share))));
-    return [h("p", { class: "tfm-caption", style: "margin-top:10px" }, caption), h("div", { class: "tfm-tokens tfm-weighted tfm-k", role: "list" }, each)];
-  }
+  /* The numbers stand beside the words where there is room for both. */
+  const side = h("div", { style: "flex:1 0 230px;min-width:0" }, about[0], stream.svg, about[1], change.svg, shapes);
+  const read = h("div", {}, map);
+  ui.stage.append(words.el, h("div", { class: "tfm-figure-box", style: "display:flex;flex-wrap:wrap;gap:10px 24px" }, read, side));
 
-  ui.stage.append(words.el, map, looks, h("div", { class: "tfm-figure-box" }, about, svg), shapes);
-
-  let shown;
   let before; // the word and the step that were drawn before
   function draw() {
     const { stages, step, stage, source, at, i, token, asked } = now();
     const tokens = [...ui.get("src_tokens"), ...ui.get("tgt_tokens")];
-    words.update({ focus: at, tokens });
+    const row = weightsOf(stage, i, ui.get("head"));
+    const first = source || stage.name === "cross-attention" ? 0 : ui.get("src_tokens").length;
+    words.update({ focus: at, tokens, weights: tokens.map((_, j) => row[j - first]) });
     if (words.el.firstChild.className !== "tfm-caption") part();
     caption.textContent = source ? WORDS.nearest : WORDS.says;
     play.upTo(stages.length - 1, step);
     fill(stages, step, ui.get(source ? "src_tokens" : "tgt_tokens"), i);
-    const row = weightsOf(stage, i, ui.get("head"));
     head.enable(row.filter((weight) => weight > 0).length > 1); // a word that sees itself alone gets 1 from every head
     const chosen = number() - 1;
     const vector = stage.vectors[i];
     const added = stage.added[i];
     const logits = stage.name === "logits";
     const here = at * 1000 + step;
-    const stream = (each, k) => !k || each.added[i]; // one scale for all of it, so that from step to step only what is added moves
-    const top = reach(...(stream(stage, step) ? stages.filter(stream) : [stage]).map((each) => each.vectors[i]));
+    const flows = (each, k) => !k || each.added[i]; // one scale for all of it, so that from step to step only what is added moves
+    const all = flows(stage, step) ? stages.filter(flows) : [stage];
+    const top = reach(...all.map((each) => each.vectors[i]));
+    const unit = Math.min(HALF / top, LOW / reach(...all.map((each) => each.added[i] ?? 0)));
     shapes.textContent = stage.shapes + (stage.active[i] >= 0 ? told(WORDS.active, { count: stage.active[i] }) : "");
-    about.textContent = told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width: ui.get("width"), top: two(top) }) + (added ? told(WORDS.thin, { added: shared.added }) : "");
-    vectors(vector, (stages[step - 1] ?? stage).vectors[i], added, top, source ? "encoder" : "decoder", chosen, added && play.moves() && before === here - 1);
+    about[0].textContent = told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width: ui.get("width"), top: two(top) });
+    about[1].textContent = shared.added;
+    /* What was added grows where it stands, and then the vector goes as far. */
+    fillLane(stream, vector, unit, shared.vector, source ? "encoder" : "decoder", chosen, added && play.moves() && before === here - 1 && 0.3);
+    fillLane(change, added ?? vector.map(() => 0), unit, shared.added, "soft", chosen);
     before = here;
-    const key = JSON.stringify([at, step, row, asked]);
-    if (key !== shown) {
-      shown = key;
-      morph(looks, ...chips(told(row.length ? WORDS.looks : WORDS.still, { token }), asked.map((word, j) => [word, row[j]])));
-    }
     const best = row.indexOf(Math.max(...row));
     const sentence = source ? "source" : "target";
     ui.say(
