@@ -41,7 +41,7 @@ export const far = (middle, passed) => {
 };
 
 const [WIDE, STEP, TOP, BOTTOM] = [98, 36, 26, 40]; // TOP and BOTTOM equal those of the kit's plot, whose height the tower has
-const [TRUNK, BOX, AROUND] = [64, 54, 10];
+const [TRUNK, BOX, AROUND, THICK] = [64, 54, 10, 12];
 
 function render({ model, el }) {
   const ui = card({ model, el, state: ["value", "norm", "former", "before", "passed"], fits: { passed: below(() => model.get("value").length + 1) } });
@@ -56,7 +56,7 @@ function render({ model, el }) {
   const y = (level) => TOP + (depth - level) * STEP;
   const layers = range(depth).map((i) => {
     const [up, down] = [y(i + 1) + 3, y(i) - 3];
-    const box = s("rect", { x: TRUNK - BOX / 2, y: up + 7, width: BOX, height: STEP - 20, rx: 4, style: "fill:var(--tfm-card);stroke:var(--tfm-encoder);stroke-width:1.5" });
+    const box = s("rect", { x: TRUNK - BOX / 2, y: up + 6, width: BOX, height: STEP - 18, rx: 4, style: "fill:var(--tfm-card);stroke:var(--tfm-encoder);stroke-width:1.5" });
     const name = s("text", { class: "tfm-axis", x: TRUNK, y: up + STEP / 2 + 1, "text-anchor": "middle" }, told(names[0], { layers: i + 1 }));
     const around = s("path", { class: "tfm-line", d: `M${TRUNK} ${up}H${AROUND + 6}Q${AROUND} ${up} ${AROUND} ${up + 6}V${down - 6}Q${AROUND} ${down} ${AROUND + 6} ${down}H${TRUNK}` });
     const mark = s("text", { class: "tfm-mark-label tfm-strong", x: AROUND, y: up + STEP / 2 + 1, "text-anchor": "middle", style: "--c:var(--tfm-broken)" });
@@ -68,7 +68,7 @@ function render({ model, el }) {
     });
     return { node, around, mark, press };
   });
-  const signals = range(depth + 1).map((level) => s("rect", { class: "tfm-signal", height: 16, rx: 3, style: `--wait:${depth - level}` }));
+  const signals = range(depth + 1).map((level) => s("rect", { class: "tfm-signal", height: THICK, rx: 3, style: `--wait:${depth - level}` }));
   const [above, under] = [[WORDS.gradient, y(depth) - 13, -18], [WORDS.words, y(0) + 23, 0]].map(([words, at, aside]) => s("text", { class: "tfm-axis", x: TRUNK + aside, y: at, "text-anchor": "middle" }, words));
   const tower = s("svg", { width: WIDE, height: high, "aria-hidden": "true", style: "display:block" }, layers.map(({ node }) => node), signals, above, under);
   const plane = plot(ui, { x: { label: length, domain: ends(measured), log: true }, y: { label: layerName, domain: [0, depth] }, height: high, label: WORDS.plane });
@@ -123,7 +123,7 @@ function render({ model, el }) {
     signals.forEach((bar, level) => {
       const [length, at] = seen[level];
       const wide = 2 + (44 * (Math.log10(length) - low)) / (top - low);
-      set(bar, { x: (TRUNK - wide / 2).toFixed(1), y: y(at) - 8, width: wide.toFixed(1) });
+      set(bar, { x: (TRUNK - wide / 2).toFixed(1), y: y(at) - THICK / 2, width: wide.toFixed(1) });
     });
     const points = (row) => row.map((x, level) => [x, level]);
     ghost(same ? [] : points(former));

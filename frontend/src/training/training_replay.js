@@ -13,8 +13,7 @@ const WORDS = {
   at: "step {step}",
   head: "head",
   mean: "mean of all",
-  all: "Mean of all heads at step {step} · rows: the date written, columns: the source",
-  one: "Head {head} at step {step} · rows: the date written, columns: the source",
+  weights: "Weights at step {step} · rows: the date written, columns: the source",
   trained: "loss {loss}, learning rate {rate}",
   told: "{step}: {trained}; {exact}\u202f% of the held-out dates are exactly right",
   writes: "The model writes “{written}”.",
@@ -64,16 +63,16 @@ function render({ model, el }) {
     most: 46,
   });
   const caption = h("p", { class: "tfm-caption" });
+  const heads = looks()[0].weights.length;
+  const which = ui.select("head", { label: WORDS.head, options: [[-1, WORDS.mean], ...range(heads).map((k) => [k, told(ui.get("shared").head, { head: k + 1 })])] });
   ui.stage.append(
-    h("div", { class: "tfm-columns" }, h("div", {}, curve.el, rates.el), h("div", {}, caption, map.el, legend({ max: 1 }))),
+    h("div", { class: "tfm-columns" }, h("div", {}, curve.el, rates.el), h("div", {}, which.el, caption, map.el, legend({ max: 1 }))),
   );
 
   player(ui, "value", { label: WORDS.look, min: 0, max: looks().length - 1, format: (i) => told(WORDS.at, looks()[clamp(i, 0, looks().length - 1)]) });
-  const heads = looks()[0].weights.length;
-  ui.select("head", { label: WORDS.head, options: [[-1, WORDS.mean], ...range(heads).map((k) => [k, told(ui.get("shared").head, { head: k + 1 })])] });
 
   function draw() {
-    const { look, head, weights, focus } = now();
+    const { look, weights, focus } = now();
     const step = look.step;
     const point = (list) => [step, list[Math.max(0, step - 1)]];
     all(ui.get("losses").map((y, i) => [i + 1, y]));
@@ -84,7 +83,7 @@ function render({ model, el }) {
     here(point(ui.get("losses")), "");
     at(step ? point(ui.get("rates")) : [0, 0], "");
     map.update({ rows: tgt(), cols: src(), values: weights, row: focus, max: 1 });
-    caption.textContent = told(head < 0 ? WORDS.all : WORDS.one, { head: head + 1, step });
+    caption.textContent = told(WORDS.weights, { step });
     const [row, key] = [weights[focus], best(weights[focus])];
     const trained = step ? told(WORDS.trained, { loss: share(ui.get("losses")[step - 1]), rate: rate(ui.get("rates")[step - 1]) }) : ui.get("shared").untrained;
     ui.say(

@@ -1,7 +1,7 @@
 /* Film widget: one sentence through the whole machine, scene after scene, with the numbers that the model computed for it.
    At any moment the reader can go closer: to one head's weights, and to the dot product behind one of them. */
 
-import { card, fixed, h, heatmap, live, onWidth, player, range, s, set, told } from "../kit/index.js";
+import { card, fixed, fold, h, heatmap, live, onWidth, player, range, s, set, told } from "../kit/index.js";
 import { product } from "./film/product.js";
 import { NARROW, theatre } from "./film/stage.js";
 import { scenes } from "./film/scenes.js";
@@ -122,10 +122,15 @@ function render({ model, el }) {
   const play = player(ui, "value", { label: WORDS.time, min: 0, max: total, step: 0.1, open: true, stops: () => stops, flow: show, format: (time) => time.toFixed(0) });
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
-  ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-2) : stops.at(-2) }) || play.play() });
-  const own = live(ui, { into: ui.bar, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
+  const remove = ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-2) : stops.at(-2) }) || play.play() });
+  const state = h("div", { style: "grid-column:1/-1" });
+  const own = live(ui, { into: state, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
   ui.on("sentence", play.stop);
-  ui.bar.querySelectorAll(".tfm-text").forEach(({ style }) => (style.gridColumn = "auto")); // beside the button
+  fold(ui, 2);
+  const folded = ui.bar.lastChild;
+  folded.lastChild.prepend(remove.el);
+  folded.lastChild.append(state);
+  folded.querySelectorAll(".tfm-text").forEach(({ style }) => (style.gridColumn = "auto")); // beside the button
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width < NARROW ? width : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
@@ -136,9 +141,9 @@ function render({ model, el }) {
   }));
   waits = ui.get("plays") && !ui.get("depth") && !ui.get("swapped") && play.moves();
   if (waits) {
-    /* Until it is touched, has the focus, or has played, only play, its scrubber and the swap are in sight; the rest keeps its room. */
+    /* Until it is touched, has the focus, or has played, only play, its scrubber, the swap and the way to more are in sight; the rest keeps its room. */
     const buttons = [...ui.bar.querySelectorAll(".tfm-player > :not(:first-child, label)")];
-    const rest = [...buttons, ...[...ui.bar.children].slice(1)].filter((each) => each !== swap.el);
+    const rest = [...buttons, ...[...ui.bar.children].slice(1)].filter((each) => ![swap.el, folded].includes(each));
     const fade = (opacity) => rest.forEach(({ style }) => (style.opacity = opacity));
     fade(0);
     buttons.forEach(({ style }) => (style.order = 1)); // behind the scrubber
