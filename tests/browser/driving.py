@@ -7,9 +7,10 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -28,6 +29,19 @@ UNTIL = """async ([patience, argument]) => {
   }
   return false;
 }"""
+
+
+def reopen(page: Page, arrived: Callable[[], bool]) -> None:
+    """
+    Open the page again. From a file the new page is another process, which may read its store before the old one's
+    last write is in it, on a busy machine a second later: then it is opened again, for at most ten seconds.
+    """
+    page.wait_for_timeout(300)
+    page.reload()
+    end = monotonic() + 10 * page.url.startswith("file:")
+    while monotonic() < end and not arrived():
+        page.wait_for_timeout(500)
+        page.reload()
 
 
 def until(page: Page, condition: str, arg: object = None) -> None:
@@ -104,6 +118,19 @@ FOCUSED = """(box) => {
 }"""
 
 # A grid and a radio group are one stop of the Tab key; what is inside is reached by arrow keys.
+# The contrast of an outline with the page.
+SEEN = """(node) => {
+  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...pen.getImageData(0, 0, 1, 1).data].map((x) => (x / 255 <= 0.04045 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const [one, two] = [light(getComputedStyle(node).outlineColor), light(getComputedStyle(document.body).backgroundColor)];
+  return Math.max(one, two) / Math.min(one, two);
+}"""
+
 BEFORE = """(box) => {
   document.getElementById("before-widget")?.remove();
   const start = Object.assign(document.createElement("span"), { id: "before-widget", tabIndex: -1 });

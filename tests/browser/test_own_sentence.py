@@ -26,6 +26,13 @@ from tfm_lib.widgets.transformer import follow
 SENTENCE, OTHER = "Where is the cat that ate my fish?", "He is late again."
 RECORDED, STAYS = ("A recorded example.", "A recording."), "The recorded example stays."
 
+# What the page asks of its machine from now on waits in `held`.
+HELD = """() => {
+  const post = Worker.prototype.postMessage;
+  globalThis.held = [];
+  Worker.prototype.postMessage = function (...message) { held.push(() => post.apply(this, message)); };
+}"""
+
 
 @pytest.fixture(scope="module")
 def library() -> Translator:
@@ -317,3 +324,20 @@ def test_the_machine_is_started_once_for_all_widgets_of_a_page(visit, bases, bui
     assert page.evaluate("globalThis.machines") == 1
     names = fetched(page)
     assert len(names) == len(set(names))
+
+
+def test_an_answer_that_comes_when_the_line_is_empty_again_is_not_shown(visit, built_book: Path) -> None:
+    widget = opened(visit, built_book, "decoding/sampling")
+    recorded = widget.rows()
+    typed(widget, SENTENCE)
+    assert widget.rows() != recorded
+    widget.page.evaluate(HELD)
+    widget.press("ControlOrMeta+a")
+    widget.page.keyboard.type(OTHER)
+    until(widget.page, "globalThis.held.length > 0")
+    widget.press("ControlOrMeta+a")
+    widget.page.keyboard.press("Delete")
+    assert state(widget).startswith(RECORDED) and widget.rows() == recorded
+    widget.page.evaluate("held.splice(0).forEach((go) => go())")
+    widget.page.wait_for_timeout(1000)
+    assert state(widget).startswith(RECORDED) and widget.rows() == recorded

@@ -1,14 +1,11 @@
 """Predictions: chosen by keyboard, explained, remembered, and forgotten on request."""
 
-from collections.abc import Callable
-from time import monotonic
-
 import pytest
 from playwright.sync_api import Locator, Page
 from project import CHAPTERS, ROOT
 from tiers import params
 
-from browser.driving import BEFORE
+from browser.driving import BEFORE, SEEN, reopen
 from tfm_book.notebooks.contents import pages
 
 WITH_PREDICTIONS = [
@@ -32,23 +29,11 @@ def chosen(box: Locator) -> int:
     return box.locator("input").evaluate_all("(inputs) => inputs.findIndex((input) => input.checked)")
 
 
-def reload(page: Page, arrived: Callable[[Locator], bool]) -> None:
-    """
-    Open the page again. From a file the new page is another process, which may read its store before the old one's
-    last write is in it, on a busy machine a second later: then it is opened again, for at most ten seconds.
-    """
-    page.wait_for_timeout(300)
-    page.reload()
-    end = monotonic() + 10 * page.url.startswith("file:")
-    while monotonic() < end and not all(arrived(box) for box in boxes(page)):
-        page.wait_for_timeout(500)
-        page.reload()
-
-
 def step_into(box: Locator) -> None:
     box.evaluate(BEFORE)
     box.page.keyboard.press("Tab")
     assert box.locator("input:focus").count() == 1
+    assert box.locator(".tfm-choice:has(:focus)").evaluate(SEEN) >= 3, "the focus is hardly seen"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +68,7 @@ def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name_at: tup
             assert ("Your guess is right" in outcome) == (choice == right)
             assert choice == right or len(outcome) > len("Another answer is right: ")
 
-    reload(page, lambda box: not is_open(box))
+    reopen(page, lambda: not any(is_open(box) for box in boxes(page)))
     for box in boxes(page):
         assert chosen(box) == box.locator("input").count() - 1 and not is_open(box)
         step_into(box)
@@ -93,5 +78,5 @@ def test_a_prediction_is_made_kept_and_forgotten_by_keyboard(visit, name_at: tup
         key.press("Enter")
         assert is_open(box) and box.locator("input").first.evaluate("(input) => input === document.activeElement")
 
-    reload(page, is_open)
+    reopen(page, lambda: all(is_open(box) for box in boxes(page)))
     assert all(is_open(box) for box in boxes(page))

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -118,6 +119,11 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     assert card.box.locator(".tfm-compared del").all_inner_texts() == ["− print('<b>bold</b>')\n"], (
         "beside the solution"
     )
+    with page.expect_download() as saved:
+        card.box.get_by_role("button", name="Save my attempts").click()
+    attempts = Path(saved.value.path()).read_text(encoding="utf-8")
+    assert attempts.count("# masking.triangle · ") == 5 and attempts.rstrip().endswith(answer.rstrip())
+    assert "the first position sees nothing" in attempts, "with what was said to each"
     card.editor.click()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")

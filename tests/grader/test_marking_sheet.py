@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from browser.driving import reopen
 from project import ROOT
 
 from grader.test_classroom import Tags, refusal, tfm
@@ -170,14 +171,14 @@ def test_the_page_in_a_browser_saves_the_sheet_that_is_read(tmp_path):
             fields.nth(number).fill("0.5")
         page.locator("textarea").first.fill('Good; "really", =1')
         assert page.locator("#count").inner_text() == "11 of 12"
-        page.reload()
+        reopen(page, lambda: page.locator("#count").inner_text() == "11 of 12")
         assert page.locator("#count").inner_text() == "11 of 12", "what was typed is kept"
         with page.expect_download() as caught:
             page.locator("#save").click()
         caught.value.save_as(tmp_path / "marking.csv")
         partly = {**dict.fromkeys(KEPT, ""), "student": "s000", "exercise": "m.words", "criterion": "the mechanism"}
         path.write_text(Desk.of(BUNDLE, scores, [{**partly, "points": "0.25"}]).page(), encoding="utf-8")
-        page.reload()
+        reopen(page, lambda: bool(fields.nth(1).input_value()))
         assert [fields.nth(place).input_value() for place in (0, 1)] == ["0.25", "0.5"], (
             "what the file says later counts"
         )

@@ -1,10 +1,11 @@
 /* The stub of an exercise becomes an editor, and its check a button: loaded when a reader first writes. */
 import { beside } from "./beside.js";
-import { draft } from "./drafts.js";
+import { attempts, draft } from "./drafts.js";
 import { editor } from "./editor.js";
 import { local } from "./kernel.js";
 import { server } from "./server.js";
 
+const MINUTE = 60_000; // milliseconds
 const CAP = 20_000; // characters of an answer's own output that are shown
 const VERDICT = "application/vnd.tfm.verdict+json";
 const plain = (text) => text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "");
@@ -44,7 +45,14 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   go.classList.add("tfm-go");
   const state = make("span", { className: "tfm-state", role: "status" });
   const out = make("div", { className: "tfm-out", role: "status" });
-  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state);
+  const tried = attempts(id);
+  const save = make("button", { type: "button", className: "tfm-forget", textContent: "Save my attempts", title: "All that was checked here, with what was said to it, as a file", hidden: !tried.written() });
+  save.addEventListener("click", () => {
+    const href = URL.createObjectURL(new Blob([tried.written()], { type: "text/x-python" }));
+    make("a", { href, download: `${id}.py` }).click();
+    setTimeout(() => URL.revokeObjectURL(href), MINUTE);
+  });
+  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, save);
   const note = make("p", { className: "tfm-note", role: "status" });
   const printed = make("pre", { className: "tfm-printed", tabIndex: 0, hidden: true });
   const busy = (what) => {
@@ -143,6 +151,8 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     out.append(said);
     const line = /in line (\d+) of your cell/.exec(message)?.[1];
     if (line) written.point(Number(line));
+    tried.add(written.text(), said.innerText);
+    save.hidden = false;
     card.dispatchEvent(new CustomEvent("tfm-verdict", { bubbles: true, detail: { id, status } }));
   }
 
