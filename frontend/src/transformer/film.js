@@ -123,14 +123,11 @@ function render({ model, el }) {
   const swap = ui.toggle("swapped", { label: WORDS.swap });
   const zoom = ui.select("depth", { label: WORDS.depth, options: WORDS.depths.map((words, depth) => [depth, words]) });
   const remove = ui.button("remove", { label: WORDS.remove, onclick: () => ui.set({ depth: MACHINE, value: play.moves() ? starts.at(-2) : stops.at(-2) }) || play.play() });
-  const state = h("div", { style: "grid-column:1/-1" });
+  const state = h("div");
   const own = live(ui, { into: state, ask: () => ({ do: "film", most: MOST }), take: ({ film }, typed) => ({ film, ...(typed && { swapped: false, value: 0, pick: "" }) }) });
   ui.on("sentence", play.stop);
   fold(ui, 2);
-  const folded = ui.bar.lastChild;
-  folded.lastChild.prepend(remove.el);
-  folded.lastChild.append(state);
-  folded.querySelectorAll(".tfm-text").forEach(({ style }) => (style.gridColumn = "auto")); // beside the button
+  ui.bar.lastChild.lastChild.append(state, remove.el);
 
   ui.until(onWidth(box, (width) => {
     const height = Math.round(width < NARROW ? width : Math.min(width * 0.5, Math.max(240, 0.46 * innerHeight))); // the caption in view with it
@@ -143,8 +140,7 @@ function render({ model, el }) {
   if (waits) {
     /* Until it is touched, has the focus, or has played, only play, its scrubber, the swap and the way to more are in sight; the rest keeps its room. */
     const buttons = [...ui.bar.querySelectorAll(".tfm-player > :not(:first-child, label)")];
-    const rest = [...buttons, ...[...ui.bar.children].slice(1)].filter((each) => ![swap.el, folded].includes(each));
-    const fade = (opacity) => rest.forEach(({ style }) => (style.opacity = opacity));
+    const fade = (opacity) => [...buttons, zoom.el].forEach(({ style }) => (style.opacity = opacity));
     fade(0);
     buttons.forEach(({ style }) => (style.order = 1)); // behind the scrubber
     ["focusin", "pointerover"].forEach((event) => ui.bar.parentElement.addEventListener(event, () => fade("")));
