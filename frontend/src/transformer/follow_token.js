@@ -15,6 +15,7 @@ const WORDS = {
   drawn: "{label}, {count} numbers: the least {least}, number {lowest}; the largest {most}, number {highest}",
   logits: "the {count} largest logits",
   vector: "the vector of “{token}”, {count} of its {width} numbers, between ±\u00a0{top}",
+  nothing: "this step adds nothing",
   active: " · {count} hidden units are above 0",
   nearest: "At each step upward, the word whose embedding lies nearest to each vector",
   says: "At each step upward, the word that each vector would write if the machine ended there; the stronger the colour, the surer",
@@ -171,10 +172,10 @@ function render({ model, el }) {
     const unit = Math.min(HALF / top, LOW / reach(...all.map((each) => each.added[i] ?? 0)));
     shapes.textContent = stage.shapes + (stage.active[i] >= 0 ? told(WORDS.active, { count: stage.active[i] }) : "");
     about[0].textContent = told(logits ? WORDS.logits : WORDS.vector, { token, count: vector.length, width: ui.get("width"), top: two(top) });
-    about[1].textContent = shared.added;
+    about[1].textContent = added ? shared.added : WORDS.nothing;
     /* What was added grows where it stands, and then the vector goes as far. */
     fillLane(stream, vector, unit, shared.vector, source ? "encoder" : "decoder", chosen, added && play.moves() && before === here - 1 && 0.3);
-    fillLane(change, added ?? vector.map(() => 0), unit, shared.added, "soft", chosen);
+    fillLane(change, added ?? vector.map(() => 0), unit, about[1].textContent, "soft", chosen);
     before = here;
     const best = row.indexOf(Math.max(...row));
     const sentence = source ? "source" : "target";

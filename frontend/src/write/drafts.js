@@ -1,7 +1,7 @@
 /* What a reader writes is kept twice: in the browser at each key, and a moment later in the notebook of the working copy,
    whose stub it replaces, so that page and notebook go on from the same words. */
 const MOMENT = 1000; // milliseconds after the last key
-const ATTEMPTS = 100; // checked answers of an exercise that the browser remembers
+const HISTORY = 20_000; // characters of an exercise's attempts that the browser remembers: drafts need room, too
 
 /* The draft of exercise `id`. `seen` is what the notebook held when the two last agreed; whoever finds both changed asks. */
 export function draft({ ask, chapter, id, original, told }) {
@@ -60,15 +60,17 @@ export function draft({ ask, chapter, id, original, told }) {
   return { load, keep, settle };
 }
 
-/* What was checked of exercise `id`, and what was said to it, the last ones at least: an attempt is { at, text, said }. */
+/* What was checked of exercise `id`, and what was said to it; of earlier visits the last ones. An attempt is { at, text, said }. */
 export function attempts(id) {
   const key = `tfm-attempts:${id}`;
   let all = [];
   try { all = JSON.parse(localStorage.getItem(key)) ?? []; } catch { /* nothing is kept here */ }
   return {
     add(text, said) {
-      all = [...all, { at: new Date().toISOString(), text, said }].slice(-ATTEMPTS);
-      try { localStorage.setItem(key, JSON.stringify(all)); } catch { /* they last as long as the page */ }
+      all.push({ at: new Date().toISOString(), text, said });
+      let kept = all;
+      while (JSON.stringify(kept).length > HISTORY) kept = kept.slice(1);
+      try { localStorage.setItem(key, JSON.stringify(kept)); } catch { /* they last as long as the page */ }
     },
     written: () => all.map(({ at, text, said }) => `# ${id} · ${at}\n${said.replace(/^/gm, "# ")}\n${text.trimEnd()}\n`).join("\n\n"),
   };
