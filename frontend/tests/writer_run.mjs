@@ -32,11 +32,11 @@ const DO = {
     for (const ids of prompts) floats.push(...writer.run(ids));
   },
 
-  /* The logits, where the first `begun` tokens are read at once and each of the others alone, out of a cache. */
+  /* The logits, where of prompt i the first begun[i] tokens are read at once and each of the others alone, with a cache. */
   cached({ prompts, begun }, floats) {
-    for (const ids of prompts) {
+    for (const [i, ids] of prompts.entries()) {
       const cache = writer.model.cache();
-      for (const some of [ids.slice(0, begun), ...ids.slice(begun).map((id) => [id])]) floats.push(writer.model.unembed(writer.model.hidden(some, cache)));
+      for (const some of [ids.slice(0, begun[i]), ...ids.slice(begun[i]).map((id) => [id])]) floats.push(writer.model.unembed(writer.model.hidden(some, cache)));
     }
   },
 
@@ -55,16 +55,13 @@ const DO = {
     return names;
   },
 
-  refused({ ids }) {
-    const messages = [() => writer.run(ids), () => writer.tell(ids).next()].map((act) => {
-      try {
-        return act() && null;
-      } catch (error) {
-        return error.message;
-      }
-    });
-    return messages;
-  },
+  refused: ({ ids }) => [() => writer.run(ids), () => writer.tell(ids).next()].map((act) => {
+    try {
+      return act() && null;
+    } catch (error) {
+      return error.message;
+    }
+  }),
 
   /* Milliseconds: a prompt at once, then each token after it. */
   time({ ids, most }) {

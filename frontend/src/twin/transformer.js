@@ -180,14 +180,18 @@ class MultiHeadAttention {
         const at = i * d_model + h * d_k;
         const p = new Float32Array(K.length);
         for (let j = 0; j < m; j++) {
+          const key = K[j];
           let score = 0;
-          for (let k = 0; k < d_k; k++) score += Q[at + k] * K[j][h * d_k + k];
+          for (let k = 0; k < d_k; k++) score += Q[at + k] * key[h * d_k + k];
           p[j] = score / scale;
         }
         softmax(p, m);
         weights[h].push(p);
         if (broken.heads?.has(`${path}.${h}`)) continue; // its output is 0
-        for (let j = 0; j < m; j++) for (let k = 0; k < d_k; k++) heads[at + k] += p[j] * V[j][h * d_k + k];
+        for (let j = 0; j < m; j++) {
+          const value = V[j];
+          for (let k = 0; k < d_k; k++) heads[at + k] += p[j] * value[h * d_k + k];
+        }
       }
     }
     seen?.(`${path}.queries`, asked);
