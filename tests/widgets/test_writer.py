@@ -23,7 +23,7 @@ from tfm_lib.transformer import DecoderOnly
 
 BOS, EOS = VOCABULARY.bos_id, VOCABULARY.eos_id
 LENGTHS = [1, 2, 7, 15, 30]  # tokens of a prompt
-MOST = 6  # tokens that are written after it
+MOST = 4  # tokens that are written after it
 NEARLY = 1e-4  # choices closer than this, in probability or in logits, may differ by rounding
 EXCUSED = 4  # such choices in 200 texts
 
@@ -90,7 +90,11 @@ def patch(name: str) -> dict[str, Any]:
 TASKS = {
     "about": {"do": "about"},
     "run": {"do": "run", "prompts": [*PROMPTS, LONG]},
-    "cached": {"do": "cached", "prompts": PROMPTS, "begun": [1 + i % 8 for i in range(200)]},
+    "cached": {
+        "do": "cached",
+        "prompts": PROMPTS,
+        "begun": [max(1, len(ids) - i % 8) for i, ids in enumerate(PROMPTS)],
+    },
     **{name: {"do": "tell", "prompts": PROMPTS, "how": {**how, "most": MOST}} for name, how in HOW.items()},
     "long": {"do": "tell", "prompts": [LONG, LONG[:-2]], "how": {"temperature": 1.5}},
     "none": {"do": "tell", "prompts": [LONG], "how": {"most": 0}},
