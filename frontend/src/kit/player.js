@@ -32,11 +32,13 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
   function show(to) {
     ui.set({ [trait]: values() ? values()[to] : +(min + to * step).toPrecision(9) });
   }
+  const eased = (time) => ui.stage.style.setProperty("--ease", time); // while it plays, each step moves for most of its time
   const clear = () => (flow ? cancelAnimationFrame : clearInterval)(timer);
   const stop = () => {
     clear();
     if (timer && flow) ui.set({ [trait]: +place.toFixed(2) });
     timer = 0;
+    eased("");
     name();
   };
   const move = (by) => go((at() + by + last() + 1) % (last() + 1));
@@ -57,6 +59,7 @@ export function player(ui, trait, { pace = 700, steps, stops, flow, ...options }
     if (!flow) {
       clear();
       timer = setInterval(tick, pace / speed);
+      eased(`${Math.min(600, (0.7 * pace) / speed)}ms`);
     } else if (!timer) {
       [place, then] = [ui.get(trait) >= max ? min : ui.get(trait), performance.now()];
       timer = requestAnimationFrame(run);

@@ -15,7 +15,7 @@ const WORDS = {
   mask: "mask",
   size: "size",
   padding: "and hide padding",
-  sentence: "your own words (empty: the example)",
+  sentence: "your own words",
   same: "The words are yours, but the scores are still the example's{again}. ",
   again: ", repeated from word {next} on",
   cut: "Only the first {most} words are shown, because the cells of more would be too small to hit. ",
