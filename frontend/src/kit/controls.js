@@ -101,9 +101,9 @@ export function toggle(name, value, change, { label }) {
 }
 
 export function text(name, value, change, { label, most = MOST }) {
-  /* While an on-screen keyboard covers much of the screen, this line stands at the top. */
-  const typing = () => document.activeElement === input && visualViewport.height < 0.6 * screen.height && line.scrollIntoView();
-  const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), oninput: () => change(input.value) });
+  /* While an on-screen keyboard covers much of the screen, the bar shows only this line, at the top. */
+  const typing = () => line.classList.toggle("tfm-typing", document.activeElement === input && visualViewport.height < 0.6 * screen.height) && line.scrollIntoView();
+  const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), onblur: typing, oninput: () => change(input.value) });
   const line = h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input);
   const show = (now) => {
     if (input.value !== String(now)) input.value = now; // setting the same text again would move the cursor
