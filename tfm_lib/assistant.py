@@ -90,9 +90,7 @@ def dpo_loss(
     require_number("beta", beta, lambda beta: 0 < beta < math.inf, "be a finite number above 0")
     if not len(preferred):
         raise bad_input("preferred", "hold at least one answer", shape_of(preferred))
-    require_values(
-        preferred=preferred, other=other, preferred_before=preferred_before, other_before=other_before
-    )
+    require_values(preferred=preferred, other=other, preferred_before=preferred_before, other_before=other_before)
     ahead = (preferred - preferred_before) - (other - other_before)
     return -F.logsigmoid(beta * ahead).mean()
 

@@ -254,7 +254,9 @@ def patching(**given) -> None:
 MODEL = small_model()
 SEEN = run(MODEL, torch.tensor([[1, 7, 8, 9]]))[1]
 IDS = Answers.of(EXAMPLES).predicted
-PAIR = dict(preferred=torch.randn(3), other=torch.randn(3), preferred_before=torch.randn(3), other_before=torch.randn(3))
+PAIR = dict(
+    preferred=torch.randn(3), other=torch.randn(3), preferred_before=torch.randn(3), other_before=torch.randn(3)
+)
 NO_PAIR = (*NO_FLOATS, torch.randn(3, 2), torch.randn(3).double(), torch.tensor([0.0, 0.0, -torch.inf]))
 MISFITS = {
     "Answers.of": (
