@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -88,7 +89,7 @@ ANSWER_SLIPS = [
     ),
     Slip(
         "no <eos>",
-        lambda *args: _targets(*args, end=False),
+        partial(_targets, end=False),
         "The answers are there, and no row has an <eos>. After the last token of an answer the decoder must predict `eos_id`, or "
         "it never learns to stop.",
     ),
@@ -96,13 +97,13 @@ ANSWER_SLIPS = [
     Slip("not shifted", _not_shifted_with_end, SAME_PLACE),
     Slip(
         "first token lost",
-        lambda *args: _targets(*args, begin=1),
+        partial(_targets, begin=1),
         "The first token of each answer is no target. It is predicted at the last token of the prompt, and <bos> stands before "
         "the prompt: which position is that?",
     ),
     Slip(
         "one token of the prompt counts",
-        lambda *args: _targets(*args, begin=-1),
+        partial(_targets, begin=-1),
         "The last token of each prompt is a target too. It is predicted one position before the prompt ends.",
     ),
     Slip(
@@ -536,7 +537,7 @@ def _added(here: Tensor, there: Tensor, head: int) -> None:
 
 
 def _patching(put: Callable[[Tensor, Tensor, int], None]) -> Callable[..., Tensor]:
-    return lambda *args: _patched(*args, put=put)
+    return partial(_patched, put=put)
 
 
 PATCH_SLIPS = [
@@ -568,7 +569,7 @@ PATCH_SLIPS = [
     ),
     Slip(
         "every layer",
-        lambda *args: _patched(*args, every=True),
+        partial(_patched, every=True),
         "You patch this head in every layer. Your function is called once a layer: look at the number that it gets.",
     ),
     Slip(
