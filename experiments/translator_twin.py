@@ -53,9 +53,10 @@ class Twin:
 
     folder: Path | None = None
     plain: bool = False
+    runner: str = "twin_run.mjs"  # in `frontend/tests`
 
     def does(self, *tasks: dict[str, Any]) -> list[Answer]:
-        """Return the answers to tasks of `frontend/tests/twin_run.mjs`."""
+        """Return the answers to tasks of the runner."""
         job = {"model": self.folder and str(self.folder), "plain": self.plain, "tasks": tasks}
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         node = shutil.which("node", path=path)
@@ -64,7 +65,7 @@ class Twin:
             folder = Path(name)
             (folder / "job").write_text(json.dumps(job), encoding="utf-8")
             run = subprocess.run(
-                [node, "tests/twin_run.mjs", str(folder / "job"), name],
+                [node, f"tests/{self.runner}", str(folder / "job"), name],
                 cwd=FRONTEND,
                 capture_output=True,
                 text=True,

@@ -4,6 +4,7 @@
    page/<stem>/<widget>.js   a classic script for the book's pages, which registers itself in globalThis.tfmWidgets
    page/kit.js               the kit as globalThis.tfmKit, once a page
    page/twin.js              the translator as globalThis.tfmTwin, which a page loads on its reader's wish
+   page/storyteller.js       the decoder that writes stories as globalThis.tfmStoryteller, which a page loads on its reader's wish
    page/engine.js            the playground's engine as globalThis.tfmPlayground, which a page loads on its reader's wish
    page/write.js             the editor and the kernel's client, a module that a page loads when a reader first writes
    page/host.js              the page's runtime, if frontend/host/host.js exists
@@ -33,7 +34,7 @@ const kitFromPage = {
 };
 
 const widgets = await findWidgets();
-const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...withWorkers(), writing(), ...host()]));
+const outputs = new Map(await Promise.all([...widgets.flatMap((name) => [forJupyter(name), forPage(name)]), kit(), ...withWorkers(), storyteller(), writing(), ...host()]));
 const css = await styles();
 outputs.set("widgets.css", css).set("page/widgets.css", css);
 await write(outputs);
@@ -78,6 +79,10 @@ async function withWorker(name, entry, worker, globalName) {
     },
   };
   return [name, await bundle({ entryPoints: [join(source, entry)], format: "iife", globalName: `globalThis.${globalName}`, plugins: [asText] })];
+}
+
+async function storyteller() {
+  return ["page/storyteller.js", await bundle({ entryPoints: [join(source, "twin/storyteller.js")], format: "iife", globalName: "globalThis.tfmStoryteller", plugins: [assembled] })];
 }
 
 async function writing() {

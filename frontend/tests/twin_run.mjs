@@ -1,11 +1,9 @@
 /* node tests/twin_run.mjs job.json folder: what the twin makes of sentences, for those who hold it against the library.
 
-   A job is { model, plain, tasks }: the folder of a model or the shipped one, with or without the fast kernel. Each task
-   { do: a name in DO, … } gives JSON and Float32Arrays; they go to folder/<i>.json and, one behind the other, <i>.f32.   */
+   A job is { model, plain, tasks }: the folder of a model or the shipped one, with or without the fast kernel.             */
 
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { ended, files, twin } from "./twin.mjs";
+import { readFile } from "node:fs/promises";
+import { done, ended, files, twin } from "./twin.mjs";
 
 const [, , job, folder] = process.argv;
 const { model, plain, tasks } = JSON.parse(await readFile(job, "utf8"));
@@ -73,8 +71,4 @@ const DO = {
   },
 };
 
-for (const [i, { do: name, ...task }] of tasks.entries()) {
-  const floats = [];
-  await writeFile(join(folder, `${i}.json`), JSON.stringify(DO[name](task, floats) ?? null));
-  await writeFile(join(folder, `${i}.f32`), Buffer.concat(floats.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength))));
-}
+await done(DO, tasks, folder);

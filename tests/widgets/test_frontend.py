@@ -78,6 +78,7 @@ def test_kit_is_small(built: Path) -> None:
 def test_the_machine_of_the_page_is_small(built: Path) -> None:
     assert compressed(built / "page/twin.js") <= 25 * KILOBYTE
     assert compressed(built / "page/engine.js") <= 30 * KILOBYTE
+    assert compressed(built / "page/storyteller.js") <= 8 * KILOBYTE
 
 
 @pytest.mark.parametrize("name", MODULES)

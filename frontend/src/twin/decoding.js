@@ -32,10 +32,7 @@ export const copied = ({ read, layers }) => ({ read, layers: layers.map(({ K, V 
 
 export const greedy = (model, src, special, maxLen) => written(model, src, special, maxLen, best);
 
-export function sample(model, src, special, { temperature = 1, topP = 1, seed = 0 }, maxLen) {
-  const chance = random(seed);
-  return written(model, src, special, maxLen, (logits) => drawn(logits, temperature, topP, chance()));
-}
+export const sample = (model, src, special, how, maxLen) => written(model, src, special, maxLen, draws(how));
 
 function* written(model, src, { bos, eos }, maxLen, choose) {
   const next = new NextToken(model, src);
@@ -50,7 +47,13 @@ function* written(model, src, { bos, eos }, maxLen, choose) {
   return ids;
 }
 
-const best = (logits) => logits.reduce((top, x, i) => (x > logits[top] ? i : top), 0);
+export const best = (logits) => logits.reduce((top, x, i) => (x > logits[top] ? i : top), 0);
+
+/* A function from logits to a token that is drawn from them. */
+export function draws({ temperature = 1, topP = 1, seed = 0 }) {
+  const chance = random(seed);
+  return (logits) => drawn(logits, temperature, topP, chance());
+}
 
 /* The token at quantile `u` of softmax(logits / temperature), truncated to the most probable tokens that hold `topP`. */
 function drawn(logits, temperature, topP, u) {
