@@ -68,10 +68,10 @@ def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_w
 def test_what_is_held_out_is_asked_for_by_no_other():
     def kinds(task):
         text = " ".join(task.given)
-        wants = text.split(" wants ")
-        wish = [] if len(wants) == 1 else ["wish" if "some" not in text else "what" if "somebody" in text else "who"]
+        loves = text.split(" loves ")
+        love = [] if len(loves) == 1 else ["love" if "some" not in text else "what" if "somebody" in text else "who"]
         marks = {"pet": "there is", "ends": "it ends", "count": "things happen"}
-        return tuple(sorted([*wish, *(kind for kind, mark in marks.items() if mark in text)]))
+        return tuple(sorted([*love, *(kind for kind, mark in marks.items() if mark in text)]))
 
     assert not HELD_OUT & {kinds(instruction(seed)) for seed in range(200)}
     assert {kinds(instruction(seed, held_out=True)) for seed in range(60)} == HELD_OUT

@@ -26,53 +26,50 @@ PLACES = (
     "museum office park school shed station tower valley village yard"
 ).split()
 THINGS = (
-    "apple ball bell book bottle brush button candle clock coin comb cup doll drum feather flute hammer hat key kite knife "
-    "ladder lamp letter map medal mirror needle pear pencil pipe plate ring rope scarf shell shoe spoon stone string top "
+    "apple ball basin bell book bottle brush button candle chain clock coin comb cup doll drum feather flute hammer hat key kite knife "
+    "ladder lamp lantern letter map medal mirror needle pear pencil pipe plate ring rope scarf shell shoe spoon stone string top "
     "torch violin whistle"
 ).split()
 CONTAINERS = "bag barrel basket box bucket case chest crate jar pot sack trunk".split()
 COLOURS = "black blue brown golden green grey pink purple red silver white yellow".split()
 PETS = "cat dog duck goat goose hen horse mouse parrot pony rabbit turtle".split()
-PRONOUNS = {**dict.fromkeys(GIRLS, ("she", "her", "her")), **dict.fromkeys(BOYS, ("he", "his", "him"))}
 OPENINGS = ("once", "long ago", "one day", "last summer", "in a small town", "not far from here")
-TIES = ("friend", "neighbour", "cousin", "teacher")
 VERBS = ("laughed", "sang", "slept", "waited", "danced", "whistled")
 # What stands between them; a model's vocabulary is all of these.
 GLUE = (
-    ", . a ago and asked boy called day did end far followed for from gave girl had happy have he her here him his in it "
-    "last left long looked no not once one put ran sad said saw she sister brother small so summer the there to took town "
-    "wanted was went"
+    ", . a ago and day end far from had happy here in last long loved not once one ran sad small so summer the there to town "
+    "was went were with"
 ).split()
-WORDS = tuple(sorted({*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS, *TIES, *VERBS, *GLUE}))
+WORDS = tuple(sorted({*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS, *VERBS, *GLUE}))
 END = "(the end)"
+LOVES = (0.0, 0.0, 0.5, 1.0)  # how probable it is that all things are introduced, after so many
 FEW, MANY = 3, 6  # what happens in a story: at least, and at most
-BELONGINGS = 2, 4  # things, containers and pets that a story begins with
 
 
 @dataclass
 class World:
-    """What is true in a story: where everybody and everything is, who wants what, and what colour things have.
+    """What is true in a story: where everybody is, who has what, of which colour, and who loves what.
 
-    `where` maps a person, a pet, a thing or a container to the place, the person or the container that holds it.
+    `where` maps a person to a place, and a thing or a pet to a person.
     """
 
     people: list[str] = field(default_factory=list)
-    pets: dict[str, str] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
-    wish: tuple[str, str] = ("", "")  # who wants what
-    colours: dict[str, str] = field(default_factory=dict)
+    colours: dict[str, str] = field(default_factory=dict)  # of things; a pet has none
+    love: tuple[str, str] = ("", "")  # who loves what
 
-    def chain(self, of: str) -> list[str]:
-        """Return what holds `of`, what holds that, and so on; a place is the last."""
-        found = []
-        while of in self.where:
-            of = self.where[of]
-            found.append(of)
-        return found
+    @property
+    def things(self) -> list[str]:
+        """All that somebody has."""
+        return [each for each in self.where if each not in self.people]
 
-    def place(self, of: str) -> str:
-        """Return the place in which `of` is."""
-        return self.chain(of)[-1]
+    @property
+    def pets(self) -> list[str]:
+        return [each for each in self.things if each not in self.colours]
+
+    def named(self, thing: str) -> str:
+        """Return a thing with its colour, or a pet."""
+        return f"{self.colours[thing]} {thing}" if thing in self.colours else thing
 
 
 class Story(NamedTuple):
@@ -197,207 +194,77 @@ def may_follow(words: Sequence[str]) -> dict[str, float]:
 
 def _tell(teller: _Teller) -> World:
     world = World()
-    _introduce_people(teller, world)
-    _introduce_belongings(teller, world)
-    subject = ""
+    _introduce(teller, world)
     for happened in range(MANY + 1):
         ends = 0.0 if happened < FEW else 1.0 if happened == MANY else 0.3
-        subject = _happen(teller, world, subject, ends)
-        if not subject:
+        if not _happen(teller, world, ends):
             break
     _end(teller, world)
     return world
 
 
-def _introduce_people(teller: _Teller, world: World) -> None:
+def _introduce(teller: _Teller, world: World) -> None:
+    """Say who there is, where they are, what they have, and who loves what."""
     teller.of(OPENINGS)
-    teller.say("there was a")
-    first = teller.of(GIRLS if teller.of(("girl called", "boy called")).startswith("girl") else BOYS)
-    teller.say(f". {PRONOUNS[first][0]} was in the")
-    world.people.append(first)
-    world.where[first] = teller.of(PLACES)
-    teller.say(f". {PRONOUNS[first][1]}")
-    tie = teller.of((*TIES, "sister", "brother"))
-    others = {"sister": GIRLS, "brother": BOYS}.get(tie, [*GIRLS, *BOYS])
-    second = teller.of(name for name in others if name != first)
-    teller.say("was in the")
-    world.people.append(second)
-    world.where[second] = teller.choose(_near(world))
-    teller.say(".")
-
-
-def _introduce_belongings(teller: _Teller, world: World) -> None:
-    """What there is, up to the wish with which the story proper begins: who wants what."""
-    least, most = BELONGINGS
+    teller.say("there were")
+    for after in (",", "and", "."):
+        world.people.append(teller.of(name for name in (*GIRLS, *BOYS) if name not in world.people))
+        teller.say(after)
+    for name in world.people:
+        teller.say(f"{name} was in the")
+        world.where[name] = teller.of(PLACES)
+        teller.say(".")
     while True:
-        there = len(world.colours) + len(world.pets)
-        things = [each for each in world.colours if each in THINGS]
-        wishes = {name: [each for each in things if world.where[each] != name] for name in world.people}
-        wish = 0.0 if there < least or not things else 1.0 if there >= most else 0.4
-        has = dict.fromkeys(world.people, 1.0 if wish < 1 else 0.0)
-        subjects = {name: has[name] + wish * bool(wishes[name]) for name in world.people}
-        subject = teller.choose(_possible({**subjects, "in the": 0.7 * (wish < 1)}))
-        if subject == "in the":
-            place = teller.choose(_near(world))
-            teller.say("was a")
-            _introduce_thing(teller, world, place, pets=False)
-            continue
-        verb = teller.choose(_possible({"had a": has[subject], "wanted the": wish * bool(wishes[subject])}))
-        if verb == "wanted the":
-            world.wish = subject, teller.of(wishes[subject])
+        loves = LOVES[len(world.things)]
+        name = teller.of(world.people)
+        if teller.choose(_possible({"had a": 1 - loves, "loved the": loves})) == "loved the":
+            world.love = name, teller.of(map(world.named, world.things)).split()[-1]
             teller.say(".")
             return
-        _introduce_thing(teller, world, subject, pets=not world.pets)
+        new = {**dict.fromkeys(COLOURS, 1.0), **({} if world.pets else dict.fromkeys(PETS, 0.4))}
+        thing = kind = teller.choose(new)
+        if kind in COLOURS:
+            thing = teller.of(each for each in (*THINGS, *CONTAINERS) if each not in world.colours)
+            world.colours[thing] = kind
+        world.where[thing] = name
+        teller.say(".")
 
 
-def _introduce_thing(teller: _Teller, world: World, holder: str, pets: bool) -> None:
-    kind = teller.choose({**dict.fromkeys(COLOURS, 1.0), **(dict.fromkeys(PETS, 0.2) if pets else {})})
-    if kind in PETS:
-        world.pets[kind], world.where[kind] = holder, holder
-    else:
-        new = {**dict.fromkeys(THINGS, 1.0), **dict.fromkeys(CONTAINERS, 2.0)}
-        thing = teller.choose({each: weight for each, weight in new.items() if each not in world.colours})
-        world.colours[thing], world.where[thing] = kind, holder
-    teller.say(".")
-
-
-def _happen(teller: _Teller, world: World, last: str, ends: float) -> str:
-    """Tell one thing that happens, and return who did it; "" where the story comes to its end instead."""
+def _happen(teller: _Teller, world: World, ends: float) -> bool:
+    """Tell one thing that happens; return False where the story comes to its end instead."""
     going = 1 - ends
-    subjects = dict.fromkeys(world.people, going)
-    if last in world.people:
-        subjects[PRONOUNS[last][0]] = going
-    pets = {f"the {pet}": 0.5 * going for pet in world.pets}
-    chosen = teller.choose(_possible({**subjects, **pets, "in the end": ends * 2.5}))
+    things = {f"the {world.named(each)}": going * (2.0 if each == world.love[1] else 0.7) for each in world.things}
+    chosen = teller.choose(_possible({**dict.fromkeys(world.people, going), **things, "in the end": 4 * ends}))
     if chosen == "in the end":
-        return ""
-    if chosen.startswith("the "):
-        subject = chosen.removeprefix("the ")
-        _pet(teller, world, subject)
+        return False
+    if chosen in world.people:
+        if teller.choose({"went": 3.0, **dict.fromkeys(VERBS, 0.3)}) == "went":
+            place = world.where[chosen]
+            teller.say(f"from the {place} to the")
+            known = {world.where[name] for name in world.people}
+            others = {each: 6.0 if each in known else 1.0 for each in PLACES if each != place}
+            world.where[chosen] = teller.choose(others)
     else:
-        subject = last if chosen in ("she", "he") else chosen
-        _act(teller, world, subject)
+        thing = chosen.split()[-1]
+        holder = world.where[thing]
+        teller.say(f"{'ran' if thing in PETS else 'went'} from {holder} to")
+        others = {name: 2.0 if (name, thing) == world.love else 1.0 for name in world.people if name != holder}
+        world.where[thing] = teller.choose(others)
     teller.say(".")
-    return subject
-
-
-def _pet(teller: _Teller, world: World, pet: str) -> None:
-    place = world.place(pet)
-    near = [name for name in world.people if world.where[name] == place and world.where[pet] != name]
-    verb = teller.choose(_possible({"slept": 1.0, "ran to the": 1.5, "followed": 2.0 * bool(near)}))
-    if verb == "followed":
-        world.where[pet] = teller.of(near)
-    elif verb == "ran to the":
-        world.where[pet] = teller.choose(_near(world, beside=place))
-
-
-def _act(teller: _Teller, world: World, name: str) -> None:
-    """One thing that `name` does. Whoever wants something mostly does what brings it nearer."""
-    place = world.where[name]
-    objects = list(world.colours)
-    held = [each for each in objects if world.where[each] == name]
-    free = [each for each in objects if _is_free(world, each, place)]
-    near = [each for each in world.people if each != name and world.where[each] == place]
-    theirs = [each for each in objects if world.where[each] in near]
-    far = [each for each in objects if world.place(each) != place]
-    into = {each: _open(world, each, name) for each in held}
-    wanted = world.wish[1] if name == world.wish[0] and name not in world.chain(world.wish[1]) else ""
-
-    def prefer(options: Iterable[str], best: str, times: float = 8.0) -> dict[str, float]:
-        return {each: times if each == best else 1.0 for each in options}
-
-    verb = teller.choose(
-        _possible(
-            {
-                "went to the": 6.0 if wanted in far else 2.0,
-                "took the": (20.0 if wanted in free else 2.0) * bool(free),
-                "asked": (20.0 if wanted in theirs else 1.0) * bool(theirs),
-                "put the": 2.0 * any(into.values()),
-                "gave the": 1.5 * bool(held and near),
-                "left the": 0.5 * bool(held),
-                "looked for the": 0.7 * bool(far),
-                "saw": 0.5 * bool(near),
-                **dict.fromkeys(VERBS, 0.15),
-            }
-        )
-    )
-    if verb == "went to the":
-        places = _near(world, beside=place)
-        if wanted in far:
-            places[world.place(wanted)] *= 6
-        world.where[name] = teller.choose(places)
-    elif verb == "took the":
-        thing = teller.choose(prefer(free, wanted))
-        if world.where[thing] != place:
-            teller.say(f"from the {world.where[thing]}")
-        _move(world, thing, name)
-    elif verb == "put the":
-        thing = teller.choose(prefer((each for each in held if into[each]), world.wish[1], 0.3))
-        teller.say("in the")
-        _move(world, thing, teller.of(into[thing]))
-    elif verb == "left the":
-        thing = teller.choose(prefer(held, world.wish[1], 0.3))
-        teller.say("there")
-        _move(world, thing, place)
-    elif verb == "gave the":
-        thing = teller.choose(prefer(held, world.wish[1], 0.3 if name == world.wish[0] else 3.0))
-        teller.say("to")
-        _move(world, thing, teller.of(near))
-    elif verb == "asked":
-        other = teller.choose(prefer(dict.fromkeys(world.where[each] for each in theirs), world.where.get(wanted, "")))
-        teller.say("for the")
-        thing = teller.choose(prefer((each for each in theirs if world.where[each] == other), wanted))
-        teller.say(f", and {PRONOUNS[other][0]}")
-        if teller.choose({f"gave it to {PRONOUNS[name][2]}": 3.0, "said no": 1.0}) != "said no":
-            _move(world, thing, name)
-    elif verb == "looked for the":
-        teller.choose(prefer(far, wanted))
-    elif verb == "saw":
-        teller.of(near)
+    return True
 
 
 def _end(teller: _Teller, world: World) -> None:
-    """How the wish ended, and where two of all that the story is about are now: what is determined by what was told."""
-    name, thing = world.wish
-    has = name in world.chain(thing)
-    teller.say(name + (f" had the {thing} , so" if has else f" did not have the {thing} , so"))
-    teller.say(f"{PRONOUNS[name][0]} was {'happy' if has else 'sad'} .")
-    asked = [*world.people, *(f"the {each}" for each in (*world.pets, *world.colours))]
+    """Say how it ended for whoever loved something, and where two of all the others are."""
+    name, thing = world.love
+    holder = world.where[thing]
+    teller.say(f"the {world.named(thing)} was with {holder} , so {name} was {'happy' if holder == name else 'sad'} .")
+    left = [*world.people, *(f"the {world.named(each)}" for each in world.things if each != thing)]
     for _ in range(2):
-        told = teller.of(asked)
-        asked.remove(told)
-        teller.say(f"was in the {world.place(told.removeprefix('the '))} .")
-
-
-def _near(world: World, beside: str = "") -> dict[str, float]:
-    """The places, those that the story knows already first among them; without the one that is `beside`."""
-    known = set(world.where.values())
-    return {place: 6.0 if place in known else 0.2 for place in PLACES if place != beside}
+        told = teller.of(left)
+        left.remove(told)
+        teller.say(f"was {'in the' if told in world.people else 'with'} {world.where[told.split()[-1]]} .")
 
 
 def _possible(options: Mapping[str, float]) -> dict[str, float]:
     return {option: weight for option, weight in options.items() if weight > 0}
-
-
-def _is_free(world: World, thing: str, place: str) -> bool:
-    """Whether `thing` lies in `place`, or in containers that do: in nobody's hands."""
-    chain = world.chain(thing)
-    return chain[-1] == place and not any(each in world.people for each in chain)
-
-
-def _open(world: World, thing: str, name: str) -> list[str]:
-    """The containers into which `name` can put `thing`: hers or within reach, and not inside of it."""
-    place = world.where[name]
-    return [
-        each
-        for each in world.colours
-        if each in CONTAINERS
-        and each != thing
-        and thing not in world.chain(each)
-        and (name in world.chain(each) or _is_free(world, each, place))
-    ]
-
-
-def _move(world: World, thing: str, to: str) -> None:
-    del world.where[thing]  # what came last is last
-    world.where[thing] = to

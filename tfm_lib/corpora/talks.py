@@ -17,7 +17,6 @@ from tfm_lib.corpora.stories import (
     GIRLS,
     BOYS,
     PLACES,
-    PRONOUNS,
     THINGS,
     Inconsistent,
     Story,
@@ -28,6 +27,7 @@ from tfm_lib.corpora.stories import (
 
 UNTOLD = "the story does not say .".split()
 NUMBERS = "three four five six".split()  # things that can happen in a story
+PEOPLE = frozenset({*GIRLS, *BOYS})
 TRAINED, LONGER = range(1, 5), range(5, 7)  # steps from a thing to its place
 
 
@@ -59,38 +59,30 @@ def without_end(words: Sequence[str]) -> tuple[str, ...]:
 
 def _questions(world: World) -> list[tuple[str, str]]:
     """All that can be asked about `world`, with the answer; each kind as often as another."""
-    where = [(f"where is {_called(each)}", f"in the {world.place(each)}") for each in (*world.where,)]
-    who = [(f"who has the {each}", _holder(world, each)) for each in (*world.colours, *world.pets)]
-    colour = [(f"what colour is the {each}", colour) for each, colour in world.colours.items()]
-    name, thing = world.wish
-    wish = [(f"what does {name} want", f"the {thing}"), (f"who wants the {thing}", name)]
-    most = max(map(len, (where, who, colour, wish)))
-    return [kind[i % len(kind)] for kind in (where, who, colour, wish) for i in range(most)]
+    where = [(f"where is {name}", f"in the {world.where[name]}") for name in world.people]
+    who = [(f"who has the {thing}", world.where[thing]) for thing in world.things]
+    colour = [(f"what colour is the {thing}", colour) for thing, colour in world.colours.items()]
+    name, thing = world.love
+    love = [(f"what does {name} love", f"the {thing}"), (f"who loves the {thing}", name)]
+    kinds = [kind for kind in (where, who, colour, love) if kind]
+    most = max(map(len, kinds))
+    return [kind[i % len(kind)] for kind in kinds for i in range(most)]
 
 
 def _unanswerable(world: World, draw: random.Random) -> tuple[str, str]:
-    absent = draw.choice([each for each in (*THINGS, *CONTAINERS) if each not in world.where])
+    absent = draw.choice([each for each in THINGS if each not in world.where])
     stranger = draw.choice([each for each in (*GIRLS, *BOYS) if each not in world.where])
-    return (
-        draw.choice(
-            [
-                f"where is the {absent}",
-                f"who has the {absent}",
-                f"what colour is the {absent}",
-                f"where is {stranger}",
-                f"what does {stranger} want",
-            ]
-        ),
-        "",
+    asked = (
+        f"who has the {absent}",
+        f"what colour is the {absent}",
+        f"where is {stranger}",
+        f"what does {stranger} love",
     )
+    return draw.choice(asked), ""
 
 
 def _called(each: str) -> str:
-    return each if each in PRONOUNS else f"the {each}"
-
-
-def _holder(world: World, thing: str) -> str:
-    return next((each for each in world.chain(thing) if each in PRONOUNS), "nobody")
+    return each if each in PEOPLE else f"the {each}"
 
 
 # What an instruction can ask for: how it is said, and whether a story with this world has it.
@@ -99,14 +91,14 @@ Condition = tuple[str, Callable[[Story], bool]]
 
 def conditions(told: Story) -> dict[str, Condition]:
     """Return what an instruction could ask for so that `told` follows it, by kind."""
-    name, thing = told.world.wish
+    name, thing = told.world.love
     pets = list(told.world.pets)
     count = happenings(told.words)
     ends = "well" if "happy" in told.words else "badly"
     return {
-        "who": (f"{name} wants something", lambda other: other.world.wish[0] == name),
-        "what": (f"somebody wants the {thing}", lambda other: other.world.wish[1] == thing),
-        "wish": (f"{name} wants the {thing}", lambda other: other.world.wish == (name, thing)),
+        "who": (f"{name} loves something", lambda other: other.world.love[0] == name),
+        "what": (f"somebody loves the {thing}", lambda other: other.world.love[1] == thing),
+        "love": (f"{name} loves the {thing}", lambda other: other.world.love == (name, thing)),
         **({"pet": (f"there is a {pets[0]}", lambda other: pets[0] in other.world.pets)} if pets else {}),
         "ends": (f"it ends {ends}", lambda other: ("happy" in other.words) == (ends == "well")),
         "count": (f"{NUMBERS[count - 3]} things happen", lambda other: happenings(other.words) == count),
@@ -114,14 +106,14 @@ def conditions(told: Story) -> dict[str, Condition]:
 
 
 def happenings(words: Sequence[str]) -> int:
-    """Return how many things happen in a story: its sentences between the wish and the end."""
+    """Return how many things happen in a story: its sentences between the love and the end."""
     words = list(words)
-    wish = words.index(".", words.index("wanted"))
-    return words[wish + 1 : words.index("end")].count(".")
+    begun = words.index(".", words.index("loved"))
+    return words[begun + 1 : words.index("end")].count(".")
 
 
-WISHES = "who", "what", "wish"  # one of them at most
-HELD_OUT = frozenset({("ends", "pet"), ("count", "who"), ("ends", "wish")})  # asked together in no training
+LOVED = "who", "what", "love"  # one of them at most
+HELD_OUT = frozenset({("ends", "pet"), ("count", "who"), ("ends", "love")})  # asked together in no training
 
 
 def instruction(seed: int | str, held_out: bool = False) -> Task:
@@ -130,7 +122,7 @@ def instruction(seed: int | str, held_out: bool = False) -> Task:
     for attempt in range(1000):
         told = story(f"instruction {seed} {attempt}")
         possible = conditions(told)
-        askable = [draw.choice(WISHES), *(kind for kind in possible if kind not in WISHES)]
+        askable = [draw.choice(LOVED), *(kind for kind in possible if kind not in LOVED)]
         kinds = tuple(sorted(draw.sample(askable, draw.randint(1, min(3, len(askable))))))
         if (kinds in HELD_OUT) == held_out:
             break
@@ -178,4 +170,4 @@ def facts(seed: int | str, hops: int, way: str = "answer") -> Task:
 
 def _fact(link: tuple[str, str], be: str, have: str) -> str:
     inner, outer = link
-    return f"{outer} {have} the {inner} ." if outer in PRONOUNS else f"{_called(inner)} {be} in the {outer} ."
+    return f"{outer} {have} the {inner} ." if outer in PEOPLE else f"{_called(inner)} {be} in the {outer} ."
