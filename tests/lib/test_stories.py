@@ -80,9 +80,9 @@ def test_what_is_moved_comes_from_where_it_was():
         where = {}
         for sentence in " ".join(told.words).split(" . "):
             first, *words = sentence.split()
-            if " had a " in sentence or " was in the " in sentence and first not in where:
+            if " had a " in sentence or (" was in the " in sentence and first not in where):
                 where[words[-1] if " had a " in sentence else first] = first if " had a " in sentence else words[-1]
-            elif " from " in sentence and "town" not in words and "not" != first:
+            elif " from " in sentence and "town" not in words and first != "not":
                 moved = first if first in told.world.people else words[words.index("from") - 2]
                 old, new = (words[words.index(word) + (1 if moved != first else 2)] for word in ("from", "to"))
                 assert where[moved] == old
