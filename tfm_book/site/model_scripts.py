@@ -37,7 +37,9 @@ def model_scripts(weights: Path, **files: Path) -> Iterator[tuple[str, str]]:
 def shipped_scripts() -> Iterator[tuple[str, str]]:
     """Yield paths and texts of the scripts for the translator, and for each stage of the writer of stories."""
     folder, stories = shipped_folder(), shipped_folder(STORIES)
-    models = {SHIPPED: (folder / "model.safetensors", {name: folder / f"{name}.json" for name in ("config", "tokenizer")})}
+    models = {
+        SHIPPED: (folder / "model.safetensors", {name: folder / f"{name}.json" for name in ("config", "tokenizer")})
+    }
     for weights in sorted(stories.glob("*.safetensors")):
         models[f"{STORIES}/{weights.stem}"] = weights, {"config": stories / "config.json"}
     for model, (weights, files) in models.items():

@@ -170,7 +170,11 @@ def _with_dependencies(built: Path, wanted: set[str]) -> set[str]:
         found |= {str(folder / name) for name in lazy}
         for name in lazy:
             loader = (built / folder / name).read_text(encoding="utf-8")
-            for model in (each for each in (built / folder).iterdir() if each.is_dir() and re.search(rf'["`]{each.name}["`/]', loader)):
+            for model in (
+                each
+                for each in (built / folder).iterdir()
+                if each.is_dir() and re.search(rf'["`]{each.name}["`/]', loader)
+            ):
                 found |= {str(part.relative_to(built)) for part in model.rglob("*.js")}
     return found
 
