@@ -35,6 +35,7 @@ TALK = Words(
     },
 )
 RIVALS, MOST, DIGITS = 6, 160, 4
+DRAWN = 40  # words of each stage for which the static figure has room
 TOKEN = re.compile(r"\w+(?:['’-]\w+)*|\S")  # a word or a sign, as the browser reads them
 
 
@@ -146,10 +147,11 @@ class TalkToIt(Widget):
         return self.words.alt.format(prompt=self.recorded["prompt"], written="; ".join(told))
 
     def figure(self):
-        """Draw what each stage writes, a bar for the probability of each word."""
+        """Draw the first words that each stage writes, a bar for the probability of each."""
         count = len(self.shown)
         fig, axes = draw.figure(rows=count, width=7.4, height=1.9 * count, squeeze=False)
         for ax, (stage, words) in zip(axes[:, 0], self.shown.items()):
+            words = words[:DRAWN]
             places = range(len(words))
             ax.bar(places, [each["p"] for each in words], color=draw.colours()["one"])
             ax.set_xticks(places, [draw.plain(each["word"]) for each in words], rotation=90, fontsize=7)

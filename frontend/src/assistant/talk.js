@@ -63,7 +63,8 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["prompt", "stage", "beside", "temperature", "top_p", "seed", "value"], fits: { stage: (name) => name in stages, seed: (n) => whole(n) && n < 1e6, value: whole } });
   const names = Object.keys(stages);
   const examples = ui.get("examples");
-  let [shown, news, wish, isLive] = [[], "", 0, false];
+  let [shown, news, wish, isLive] = [[], "", 0, false]; // isLive: it has written, and writes again when a setting changes
+  let adopted = []; // the words that can be focused
 
   ui.text("prompt", { label: WORDS.prompt, most: MOST_LETTERS, rows: 3 });
   const row = tokenRow(ui, { tokens: Object.values(stages), name: "stage", label: WORDS.stage, kind: "ink", onFocus: (i) => ui.set({ stage: names[i] }) });
@@ -200,7 +201,7 @@ function render({ model, el }) {
       if (value < before + each.told.length || k === shown.length - 1) here ??= [each.stage, true_];
       before += each.told.length;
     });
-    group.adopt(all.map(wordOf), labels);
+    if (all.length !== adopted.length || all.some((each, i) => each !== adopted[i])) group.adopt((adopted = all).map(wordOf), labels);
     group.check(value);
     truth(...(here ?? []));
     const word = all[value];

@@ -1,6 +1,6 @@
 """Samples of the widgets of chapter `assistant`."""
 
-from tfm_lib.widgets.assistant import TalkToIt
+from tfm_lib.widgets.assistant import DRAWN, TalkToIt
 from widgets.picture_numbers import bars, column
 from widgets.samples import Sample, changed
 
@@ -8,7 +8,7 @@ from widgets.samples import Sample, changed
 def talk_still(axes, widget):
     rows = widget.rows()
     for ax, stage in zip(axes, dict.fromkeys(row["stage"] for row in rows)):
-        yield bars(ax)[0], column([row for row in rows if row["stage"] == stage], "p")
+        yield bars(ax)[0], column([row for row in rows if row["stage"] == stage][:DRAWN], "p")
 
 
 def talk(widget) -> None:
