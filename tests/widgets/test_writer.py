@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.no_grad():
         for value in model.parameters():
             value.add_(0.3 * torch.randn_like(value) * (1 if value.dim() == 1 else value.std()))
-        model.embedding.tokens.weight[EOS] *= 3  # so that some texts end
+        model.embedding.tokens.weight[EOS] *= -6  # so that some texts end
     save_file(stored(model.state_dict(), 8), folder / "model.safetensors")
     config = {"model": {**vars(model.config)}, "words": VOCABULARY.tokens}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -72,7 +72,7 @@ HOW = {
     "everything, flattened": {"temperature": 1.5, "topP": 1},
 }
 KNOWN = [token for token in VOCABULARY.tokens if token not in VOCABULARY.special]
-TEXT = "Once there was a Zebra-foal, called ANNA.\nIt didn't say: who?"
+TEXT = "Once there was a Zebra-foal, and ANNA.\nAnna didn't say: who?"
 IDS = [BOS, 0, 5, 3, EOS, 6]
 PATCHES = {  # heads, tokens of both runs, position
     "one head": ([(1, 2)], (20, 20), 4),
@@ -200,7 +200,7 @@ def test_a_text_ends_where_the_model_can_read_no_further(answers: dict[str, Answ
 
 
 def test_words_and_signs_are_read_as_the_library_reads_them(answers: dict[str, Answer]) -> None:
-    wanted = "once there was a <unk> , called anna . it <unk> say : who ?".split()
+    wanted = "once there was a <unk> , and anna . anna <unk> say : who ?".split()
     assert answers["read"].told == [
         {"ids": [BOS, *VOCABULARY.encode(KNOWN)], "unknown": []},
         {"ids": [BOS, *VOCABULARY.encode(wanted)], "unknown": ["Zebra-foal", "didn't"]},

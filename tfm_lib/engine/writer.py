@@ -7,13 +7,17 @@ from functools import cache
 
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file
 from torch import Tensor
 
+from tfm_lib._errors import require_choice
 from tfm_lib._vocabulary import Vocabulary
 from tfm_lib.assistant import Answers
 from tfm_lib.corpora.stories import WORDS, story_words
 from tfm_lib.data import Example
 from tfm_lib.descendants import RMSNorm, SwiGLU
+from tfm_lib.engine.shipped import STORIES, shipped_folder
+from tfm_lib.engine.trained import NoModel, read
 from tfm_lib.engine.trainer import Trainer, TrainOptions
 from tfm_lib.positional import AlibiAttention
 from tfm_lib.transformer import DecoderOnly, TransformerConfig
@@ -25,6 +29,7 @@ TALK = (
 ).split()
 VOCABULARY = Vocabulary([*WORDS, *TALK])
 LONGEST = 320  # tokens that the model can see
+STAGES = ("base", "follow", "prefer", "think")  # of its training, one after the other
 EPOCH = 8192  # stories
 BASE = TrainOptions(
     max_tokens=1024,
@@ -74,3 +79,17 @@ class WriterTrainer(Trainer):
             ignore_index=VOCABULARY.pad_id,
             label_smoothing=epsilon,
         )
+
+
+@cache
+def shipped(stage: str) -> DecoderOnly:
+    """Return the decoder that comes with the book, as it is after a stage of its training.
+
+    Raises `NoModel` if there are no weights of that stage.
+    """
+    require_choice("stage", stage, STAGES)
+    weights, model = shipped_folder(STORIES) / f"{stage}.safetensors", writer()
+    if not weights.is_file():
+        raise NoModel(f"There is no {weights.name} in {weights.parent}: the book's models come with its files.")
+    model.load_state_dict(read(load_file(weights)))
+    return model.eval().requires_grad_(False)

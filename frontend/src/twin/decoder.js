@@ -1,4 +1,4 @@
-/* The forward pass of a decoder alone, built as today: tfm_lib.descendants.decoder_of_today with a key head for each head.
+/* The forward pass of a decoder alone, built as today but for its positions: tfm_lib.engine.writer.writer.
 
    new DecoderOnly(config, weights, products)
      .hidden(ids, cache?, seen?)   → the last layer's vectors; with a cache, `ids` are the new tokens only
@@ -6,13 +6,13 @@
      .cache()                      → an empty cache; its `read` counts the tokens
    `seen` and `broken` are those of transformer.js                                                                   */
 
-import { Model, places } from "./transformer.js";
+import { linear, Model, places } from "./transformer.js";
 
 const EPSILON = 1e-6;
 
 export class DecoderOnly extends Model {
   constructor(config, weights, products) {
-    super({ ...config, norm: "pre" }, weights, products, { linear, norm: rmsNorm, feedForward: swiGLU, wave: () => 0, turned: rotary });
+    super({ ...config, norm: "pre" }, weights, products, { linear, norm: rmsNorm, feedForward: swiGLU, wave: () => 0, slopes });
     this.layers = this.stack("layers");
     this.norm = this.lastNorm("norm");
   }
@@ -34,7 +34,7 @@ export class DecoderOnly extends Model {
   cache = () => this.cacheOf(this.layers);
 }
 
-function linear(model, path) {
+function unbiased(model, path) {
   const W = model.part(path)("weight");
   return (X) => model.products.linear(X, W);
 }
@@ -57,7 +57,7 @@ function rmsNorm(part) {
 
 /* (silu(xW_gate) · xW₁)W₂, silu(x) = x · σ(x) */
 function swiGLU(model, path) {
-  const [W_1, W_gate, W_2] = ["W_1", "W_gate", "W_2"].map((name) => linear(model, `${path}.${name}`));
+  const [W_1, W_gate, W_2] = ["W_1", "W_gate", "W_2"].map((name) => unbiased(model, `${path}.${name}`));
   return (X, seen) => {
     const gate = W_gate(X);
     const hidden = W_1(X).map((x, i) => (x * gate[i]) / (1 + Math.exp(-gate[i])));
@@ -68,19 +68,5 @@ function swiGLU(model, path) {
   };
 }
 
-/* Turn each pair (x_2i, x_2i+1) of every head by the angle pos / 10000^(2i/d_k); a row of X is at positions[row]. */
-function rotary(X, positions, { d_model, n_heads }) {
-  const d_k = d_model / n_heads;
-  const Y = new Float32Array(X.length);
-  positions.forEach((position, row) => {
-    for (let k = 0; k < d_k; k += 2) {
-      const angle = position / 10000 ** (k / d_k);
-      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-      for (let at = row * d_model + k; at < (row + 1) * d_model; at += d_k) {
-        Y[at] = X[at] * cos - X[at + 1] * sin;
-        Y[at + 1] = X[at] * sin + X[at + 1] * cos;
-      }
-    }
-  });
-  return Y;
-}
+/* By how much the scores of each head fall with each step of distance (ALiBi), for a power of two of heads. */
+const slopes = (n_heads) => Array.from({ length: n_heads }, (_, h) => 2 ** ((-8 * (h + 1)) / n_heads));

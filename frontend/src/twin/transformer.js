@@ -7,7 +7,7 @@
      .broken                               what is switched off: { positions, scale, causal, cross, residuals } : true, and
                                            layers and heads, sets of "encoder.0" and "encoder.0.self_attention.3"
    `seen(name, value)` receives the values by the names of tfm_lib's traces; weights are one Float32Array per query and head.
-   A Model is also what decoder.js has, with other `parts`: { linear, norm, feedForward, wave, turned }.                     */
+   A Model is also what decoder.js has, with other `parts`: { linear, norm, feedForward, wave, slopes }.                     */
 
 const EPSILON = 1e-5;
 
@@ -107,13 +107,13 @@ class Layer {
     if (broken.layers?.has(this.path)) return X;
     const around = [...this.residuals];
     X = around.shift().forward(X, (inner) => {
-      const own = this.selfAttention.keysAndValues(inner, seen, positions);
+      const own = this.selfAttention.keysAndValues(inner, seen);
       caches?.forEach((cache, row) => {
         cache.K.push(own.K[row]);
         cache.V.push(own.V[row]);
       });
       const visible = isCausal ? (row) => positions[row] + 1 : undefined;
-      return this.selfAttention.forward(inner, (row) => caches?.[row] ?? own, visible, seen, positions);
+      return this.selfAttention.forward(inner, (row) => caches?.[row] ?? own, visible, seen);
     }, seen);
     if (this.crossAttention) X = around.shift().forward(X, (inner) => {
       const change = this.crossAttention.forward(inner, () => memory, undefined, seen);
@@ -155,22 +155,20 @@ class MultiHeadAttention {
   }
 
   /* Keys and values, a vector per position with all heads concatenated, as a cache stores them. */
-  keysAndValues(X, seen, positions) {
+  keysAndValues(X, seen) {
     const [K, V] = [this.W.W_K(X), this.W.W_V(X)];
     seen?.(`${this.path}.keys`, K);
     seen?.(`${this.path}.values`, V);
-    return { K: rowsOf(this.#turned(K, positions), this.model.config.d_model), V: rowsOf(V, this.model.config.d_model) };
+    return { K: rowsOf(K, this.model.config.d_model), V: rowsOf(V, this.model.config.d_model) };
   }
 
-  #turned = (X, positions) => this.model.parts.turned?.(X, positions, this.model.config) ?? X;
-
   /* X are the queries; of(row) are the keys and values of a row, which sees the first visible(row) of them, or all. */
-  forward(X, of, visible, seen, positions) {
+  forward(X, of, visible, seen) {
     const { path, model: { broken, config: { d_model, n_heads } } } = this;
     const d_k = d_model / n_heads;
     const scale = broken.scale ? 1 : Math.sqrt(d_k);
-    const asked = this.W.W_Q(X);
-    const Q = this.#turned(asked, positions);
+    const slopes = this.model.parts.slopes?.(n_heads);
+    const Q = this.W.W_Q(X);
     const heads = new Float32Array(X.length); // (n, d_model)
     const weights = Array.from({ length: n_heads }, () => []);
     for (let i = 0; i < X.length / d_model; i++) {
@@ -183,7 +181,7 @@ class MultiHeadAttention {
           const key = K[j];
           let score = 0;
           for (let k = 0; k < d_k; k++) score += Q[at + k] * key[h * d_k + k];
-          p[j] = score / scale;
+          p[j] = score / scale - (slopes ? slopes[h] * (m - 1 - j) : 0);
         }
         softmax(p, m);
         weights[h].push(p);
@@ -194,7 +192,7 @@ class MultiHeadAttention {
         }
       }
     }
-    seen?.(`${path}.queries`, asked);
+    seen?.(`${path}.queries`, Q);
     seen?.(`${path}.weights`, weights);
     seen?.(`${path}.heads`, heads);
     const found = this.W.W_O(heads);
@@ -215,7 +213,7 @@ function feedForward(model, path) {
   };
 }
 
-function linear(model, path) {
+export function linear(model, path) {
   const [W, b] = ["weight", "bias"].map(model.part(path));
   return (X) => model.products.linear(X, W, b);
 }
