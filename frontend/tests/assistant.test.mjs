@@ -6,10 +6,10 @@ import { golden } from "./golden.mjs";
 
 const { whole, parts, wrong, asked } = golden("assistant");
 
-function agrees({ words, people, where, colours, wish }) {
+function agrees({ words, people, where, colours, love }) {
   const found = world(words);
   assert.deepEqual({ people: found.people, where: found.where, colours: found.colours }, { people, where, colours }, words.join(" "));
-  assert.deepEqual(found.loves ?? ["", ""], wish);
+  assert.deepEqual(found.loves ?? ["", ""], love);
   assert.deepEqual(found.faults, []);
 }
 
@@ -33,7 +33,7 @@ test("an answer is right, wrong or invented as the library judges it", () => {
 });
 
 test("an instruction is no part of the story, and a text of the reader's own is taken at its word", () => {
-  const { people, where, faults } = world("tell a story in which anna loves the ball : anna had a red ball . the ball went from anna to ben .".split(" "));
+  const { people, where, faults } = world("tell a story in which anna loves the ball : a red ball was with anna . the ball went from anna to ben .".split(" "));
   assert.deepEqual([people, where, faults], [["anna", "ben"], { ball: "ben" }, []]);
   assert.equal(world("question : who knows ? answer : nobody .".split(" ")).asked, null);
 });

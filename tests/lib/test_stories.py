@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import subprocess
 import sys
 
@@ -77,16 +78,15 @@ def test_the_end_follows_from_the_story():
 
 def test_what_is_moved_comes_from_where_it_was():
     for told in STORIES:
-        where = {}
+        where: dict[str, str] = {}
         for sentence in " ".join(told.words).split(" . "):
-            first, *words = sentence.split()
-            if " had a " in sentence or (" was in the " in sentence and first not in where):
-                where[words[-1] if " had a " in sentence else first] = first if " had a " in sentence else words[-1]
-            elif " from " in sentence and "town" not in words and first != "not":
-                moved = first if first in told.world.people else words[words.index("from") - 2]
-                old, new = (words[words.index(word) + (1 if moved != first else 2)] for word in ("from", "to"))
-                assert where[moved] == old
-                where[moved] = new
+            *moved, where_from = re.split(r" (?:went|ran) from (?:the )?| was (?:in the|with) | \w+ in the ", sentence, maxsplit=1)
+            if not moved or "there were" in sentence:
+                continue
+            who, (old, *new) = moved[0].split()[-1], re.split(r" to (?:the )?| , | \.", where_from)
+            assert where.setdefault(who, old) == old
+            if " to " in where_from:
+                where[who] = new[0]
         assert where == told.world.where
 
 

@@ -37,7 +37,7 @@ OPENINGS = ("once", "long ago", "one day", "last summer", "in a small town", "no
 VERBS = ("laughed", "sang", "slept", "waited", "danced", "whistled")
 # What stands between them; a model's vocabulary is all of these.
 GLUE = (
-    ", . a ago and day end far from had happy here in last long loved not once one ran sad small so summer the there to town "
+    ", . a ago and day end far from happy here in last long loved not once one ran sad small so summer the there to town "
     "was went were with"
 ).split()
 WORDS = tuple(sorted({*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS, *VERBS, *GLUE}))
@@ -216,9 +216,10 @@ def _introduce(teller: _Teller, world: World) -> None:
         teller.say(".")
     while True:
         loves = LOVES[len(world.things)]
-        name = teller.of(world.people)
-        if teller.choose(_possible({"had a": 1 - loves, "loved the": loves})) == "loved the":
-            world.love = name, teller.of(map(world.named, world.things)).split()[-1]
+        first = teller.choose(_possible({"a": 1 - loves, **dict.fromkeys(world.people, loves / len(world.people))}))
+        if first != "a":
+            teller.say("loved the")
+            world.love = first, teller.of(map(world.named, world.things)).split()[-1]
             teller.say(".")
             return
         new = {**dict.fromkeys(COLOURS, 1.0), **({} if world.pets else dict.fromkeys(PETS, 0.4))}
@@ -226,20 +227,23 @@ def _introduce(teller: _Teller, world: World) -> None:
         if kind in COLOURS:
             thing = teller.of(each for each in (*THINGS, *CONTAINERS) if each not in world.colours)
             world.colours[thing] = kind
-        world.where[thing] = name
+        teller.say("was with")
+        world.where[thing] = teller.of(world.people)
         teller.say(".")
 
 
 def _happen(teller: _Teller, world: World, ends: float) -> bool:
     """Tell one thing that happens; return False where the story comes to its end instead."""
     going = 1 - ends
-    things = {f"the {world.named(each)}": going * (2.0 if each == world.love[1] else 0.7) for each in world.things}
+    things = {f"the {world.named(each)}": going * (1.4 if each == world.love[1] else 0.8) for each in world.things}
     chosen = teller.choose(_possible({**dict.fromkeys(world.people, going), **things, "in the end": 4 * ends}))
     if chosen == "in the end":
         return False
     if chosen in world.people:
-        if teller.choose({"went": 3.0, **dict.fromkeys(VERBS, 0.3)}) == "went":
-            place = world.where[chosen]
+        verb, place = teller.choose({"went": 3.0, **dict.fromkeys(VERBS, 0.3)}), world.where[chosen]
+        if verb != "went":
+            teller.say(f"in the {place}")
+        else:
             teller.say(f"from the {place} to the")
             known = {world.where[name] for name in world.people}
             others = {each: 6.0 if each in known else 1.0 for each in PLACES if each != place}
@@ -248,7 +252,7 @@ def _happen(teller: _Teller, world: World, ends: float) -> bool:
         thing = chosen.split()[-1]
         holder = world.where[thing]
         teller.say(f"{'ran' if thing in PETS else 'went'} from {holder} to")
-        others = {name: 2.0 if (name, thing) == world.love else 1.0 for name in world.people if name != holder}
+        others = {name: 3.0 if (name, thing) == world.love else 1.0 for name in world.people if name != holder}
         world.where[thing] = teller.choose(others)
     teller.say(".")
     return True

@@ -12,10 +12,10 @@
 const NAMED = "the (?:(\\S+) )?(\\S+)"; // colour, thing
 const FORMS = {
   meet: /there were (\S+) , (\S+) and (\S+)$/,
-  stand: /^(\S+) (?:was|is) in the (\S+)$/,
+  stand: /^(\S+) \S+ in the (\S+)$/,
   lie: `^${NAMED} (?:was|is) in the (\\S+)$`,
   hold: /^(\S+) (?:had|has) the (\S+)$/,
-  get: /^(\S+) had a (?:(\S+) )?(\S+)$/,
+  get: /^a (?:(\S+) )?(\S+) was with (\S+)$/,
   love: `^(\\S+) loved ${NAMED}$`,
   pass: `^${NAMED} (?:went|ran) from (\\S+) to (\\S+)$`,
   go: /^(\S+) went from the (\S+) to the (\S+)$/,
@@ -85,9 +85,9 @@ function actsOn(found) {
     stand: (name) => (person(1), is(name, 2)),
     lie: (_, name) => (thing(1), is(name, 3)),
     hold: (name, what) => (person(1), is(what, 1)),
-    get(name, colour, what) {
-      person(1);
-      if (what in where) fault(3, []);
+    get(colour, what, name) {
+      if (what in where) fault(2, []);
+      person(3);
       where[what] = name;
       if (colour) colours[what] = colour;
     },
