@@ -13,7 +13,7 @@ n stories of the model before, the one whose probability DPO with `SCORED` raise
 import random
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -81,7 +81,8 @@ def pairs(before: DecoderOnly, seed: int) -> list[Pair]:
 def loss(model: DecoderOnly, some: list[Pair], beta: float) -> Tensor:
     now = log_probs(model, [pair.preferred for pair in some] + [pair.other for pair in some])
     before = torch.tensor([pair.before for pair in some])
-    return dpo_loss(*now.chunk(2), before[:, 0], before[:, 1], beta)
+    preferred, other = now.chunk(2)
+    return dpo_loss(preferred, other, before[:, 0], before[:, 1], beta)
 
 
 def measured(model: DecoderOnly, before: DecoderOnly, seed: int) -> dict[str, float]:
@@ -111,7 +112,7 @@ def best_of(model: DecoderOnly, before: DecoderOnly, seed: int) -> list[dict[str
         )
     found = []
     for n in OF:
-        best = [max(range(n), key=lambda k, i=i: scores[k][i]) for i in range(JUDGED)]
+        best = torch.tensor(scores[:n]).argmax(dim=0).tolist()
         texts = [drawn[k][i] for i, k in enumerate(best)]
         words = round(sum(map(len, texts)) / JUDGED, 1)
         found.append({"n": n, "kl": round(best_of_n_kl(n), 3), "right": share(are_right(tasks, texts)), "words": words})
@@ -123,7 +124,7 @@ def run(beta: float, seed: int) -> Made:
     before = kept("assistant_follow", f"10000, seed {seed}")
     chosen = pairs(before, seed)
     model = tuned(before, chosen, STEPS, seed, RATE, partial(loss, beta=beta), SIZE)
-    found = {"seed": seed, "pairs": len(chosen), **measured(model, before, seed)}
+    found: dict[str, Any] = {"seed": seed, "pairs": len(chosen), **measured(model, before, seed)}
     if beta == SCORED:
         found["best_of"] = best_of(model, before, seed)
     print(beta, found, flush=True)

@@ -10,7 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -64,8 +64,8 @@ def chunks(of: Sequence[E], size: int) -> list[Sequence[E]]:
 
 
 def tuned(
-    model: DecoderOnly, examples: Sequence[E], steps: int, seed: int, peak: float,
-    loss: Callable[[DecoderOnly, list[E]], Tensor] = likelihood, size: int = BATCH,
+    model: DecoderOnly, examples: Sequence[Any], steps: int, seed: int, peak: float,
+    loss: Callable[[DecoderOnly, list[Any]], Tensor] = likelihood, size: int = BATCH,
 ) -> DecoderOnly:  # fmt: skip
     """Return a tuned copy of `model`: `steps` updates of Adam, the rate falling to 0 along a cosine."""
     model = copy.deepcopy(model).train()

@@ -75,7 +75,8 @@ def rounds(model: DecoderOnly, seed: int) -> list[float]:
             for task, text, right in zip(tasks, texts, are_right(tasks, texts), strict=True)
             if right
         ]
-        model = tuned(model, good, ROUND_STEPS, seed, RATE)
+        if good:  # else there is nothing to learn from
+            model = tuned(model, good, ROUND_STEPS, seed, RATE)
         found.append(share(are_right(tests, spoken(model, tests))))
     return found
 
