@@ -20,20 +20,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
+from grader.one_of_each import tfm
+from grader.test_collect import MANIFEST
 from grader.users import Users
 from tfm_grader.collecting import archives, collected_record, identity
 from tfm_grader.collecting.nbgrader_exchange import Exchange
 from tfm_grader.names import fold
-from tfm_lib.cli import app
 
-MANIFEST = {
-    "format": 1,
-    "name": "Masks",
-    "seed": "class",
-    "chapters": {"masking": {"exercises": [{"id": "masking.why", "title": "Why?", "kind": "text", "points": 2}]}},
-}
 EVIL, PLAIN = b'{"cells": ["mallory"]}', b'{"cells": []}'
 OLD = (1999, 1, 1, 0, 0, 0)
 DUE = datetime(2026, 11, 1, tzinfo=UTC)
@@ -71,10 +65,8 @@ class Class:
     def collect(self, source: Path, *words: str, ends: int = 0) -> str:
         command = ["collect", str(source), "--bundle", str(self.here / "bundle"), "--to", str(self.to), *words]
         with within(60):
-            result = CliRunner().invoke(app, command, catch_exceptions=False)
-        assert result.exit_code == ends, result.output
-        assert "Traceback" not in result.output
-        self.said = result.output
+            self.said = tfm(*command, ends=ends)
+        assert "Traceback" not in self.said
         return self.said
 
     def of(self, prefix: str) -> bytes:

@@ -312,7 +312,9 @@ def test_what_was_not_handed_in_is_zero_by_the_instructors_word(here, tmp_path):
 
 def test_pseudonyms_name_nobody(here, tmp_path):
     out, key = tmp_path / "codes", tmp_path / "key.json"
-    here.reported("--pseudonyms", key, "--to", out)
+    for folder in (out, tmp_path / "again"):  # the same codes again
+        here.reported("--pseudonyms", key, "--to", folder)
+    assert (out / "grades.csv").read_bytes() == (tmp_path / "again" / "grades.csv").read_bytes()
     files = [path for path in out.rglob("*") if path.is_file()]
     everything = "\n".join([str(path.relative_to(out)) + path.read_text(encoding="utf-8") for path in files])
     named = [

@@ -3,15 +3,15 @@
 import json
 import os
 import shutil
-import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from project import ROOT
 from tiers import every, params
-from typer.testing import CliRunner
 
+from grader.one_of_each import tfm
+from grader.test_collect import MANIFEST, archive
 from grader.users import Users
 from tfm_grader import lock
 from tfm_grader.assignment import bundle as bundles
@@ -20,7 +20,6 @@ from tfm_grader.judging import grade
 from tfm_grader.judging.pool import JudgeProcess, judged
 from tfm_grader.records import Begin, Job, NotJudged
 from tfm_lib._refusal import Refusal
-from tfm_lib.cli import app
 
 STEMS = ["masking"]
 NOW = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -32,12 +31,6 @@ cho,Cho Ito,ito-cho,303,
 dan,Dan Ek,,304,dek
 eve,Eve Oz,,305,eoz
 """
-BUNDLE = {
-    "format": 1,
-    "name": "Masks",
-    "seed": "class",
-    "chapters": {"masking": {"exercises": [{"id": "masking.why", "title": "Why?", "kind": "text", "points": 2}]}},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -46,30 +39,16 @@ def users(monkeypatch) -> Users:
     return Users(monkeypatch)
 
 
-def tfm(*words: object, ends: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-    assert result.exit_code == ends, result.output
-    return result.output
-
-
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / "bundle").mkdir()
-    (tmp_path / "bundle" / "manifest.json").write_text(json.dumps(BUNDLE), encoding="utf-8")
+    (tmp_path / "bundle" / "manifest.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
     (tmp_path / "class.csv").write_text(CLASS, encoding="utf-8")
     return tmp_path
 
 
 def gather(here: Path, source: Path, *words: object, ends: int = 0) -> str:
     return tfm("collect", source, "--bundle", here / "bundle", "--to", here / "submissions", *words, ends=ends)
-
-
-def archive(path: Path, files: dict[str, bytes], day: int = 20) -> Path:
-    path.unlink(missing_ok=True)
-    with zipfile.ZipFile(path, "w") as made:
-        for name, data in files.items():
-            made.writestr(zipfile.ZipInfo(name, (2026, 11, day, 10, 0, 0)), data)
-    return path
 
 
 def write(path: Path, data: bytes) -> Path:
@@ -218,21 +197,9 @@ def test_two_folders_that_both_may_be_one_student_are_both_refused(here):
 def test_a_roster_that_cannot_be_used_collects_nothing(here):
     (here / "class.csv").write_text("student,login\nanna,a\nben,a\n", encoding="utf-8")
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
-    result = CliRunner().invoke(
-        app,
-        [
-            "collect",
-            str(here / "in"),
-            "--bundle",
-            str(here / "bundle"),
-            "--to",
-            str(here / "to"),
-            "--roster",
-            str(here / "class.csv"),
-        ],
-    )
-    assert result.exit_code != 0 and "line 3: the login 'a' is that of line 2" in str(result.exception)
-    assert not (here / "to").exists()
+    with pytest.raises(roster.BadRoster, match="line 3: the login 'a' is that of line 2"):
+        gather(here, here / "in", "--roster", here / "class.csv")
+    assert not (here / "submissions").exists()
 
 
 def test_the_roster_stays_beside_the_submissions_for_the_next_time(here):
@@ -250,16 +217,6 @@ def test_who_was_collected_before_the_roster_came_is_said(here):
     gather(here, source)
     said = gather(here, source, "--roster", here / "class.csv")
     assert "leeanna_301 has a folder from before and is not on the roster" in said
-
-
-def test_whoever_handed_in_nothing_has_a_result(here):
-    write(here / "in" / "alee" / "masking.ipynb", b'{"cells": []}')
-    gather(here, here / "in", "--roster", here / "class.csv")
-    loaded = bundles.read_bundle(here / "bundle")
-    plan = grade.plan(loaded, grade.submissions_in(here / "submissions", loaded), here / "results", set(), False)
-    for submission in plan.submissions.values():
-        assert (submission.data is None) == (submission.student != "Anna Lee")
-    assert {each.student for each in plan.submissions.values()} == set(roster.read_roster(here / "class.csv").students)
 
 
 @pytest.mark.parametrize(
