@@ -16,6 +16,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -105,10 +106,8 @@ def course(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def judge(course) -> Iterator[JudgeProcess]:
     bundle = read_bundle(course / "bundle")
-    process = JudgeProcess(Begin(manifest=bundle.manifest, tests=bundle.tests))
-    process.start()
-    yield process
-    process.close()
+    with closing(JudgeProcess(Begin(manifest=bundle.manifest, tests=bundle.tests))) as process:
+        yield process
 
 
 def notebook(course: Path, data: dict | None, code: str = 'reverse = hand_in("reverse.safetensors", name="reverse")'):

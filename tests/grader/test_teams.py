@@ -13,6 +13,7 @@ import pytest
 from project import ROOT
 
 from grader.one_of_each import BAND, DAY, DUE, LATENCY, MANIFEST, Course, Verdicts, tfm
+from grader.test_collect import archive
 from grader.test_similarity import ODD, OTHER, SHORT
 from tfm_grader.assignment.assign import AssignOptions, make
 from tfm_grader.assignment.bundle import Bundle
@@ -314,10 +315,6 @@ class Forty(Course):
         path.write_bytes(notebook(points, words, lines))
         os.utime(path, (DUE + days * DAY, DUE + days * DAY))
 
-    def table(self, name: str) -> list[dict[str, str]]:
-        text = (self.report / name).read_text(encoding="utf-8-sig")
-        return list(csv.DictReader(io.StringIO(text, newline="")))
-
     def happen(self) -> None:
         """Fay leaves, Gus joins, Ned hands in other words, and two notebooks are laid into folders by hand."""
         (self.folder / "handed-in" / "fay" / "masking.ipynb").unlink()
@@ -547,19 +544,16 @@ def test_a_member_whose_own_mark_is_stale_is_asked_for_alone():
 # Canvas, which tells an order but no time
 
 
-def canvas(folder, files: dict[str, bytes]):
-    with zipfile.ZipFile(folder / "canvas.zip", "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return folder / "canvas.zip"
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Course:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(pool, "Pool", Verdicts)
+    return Course(tmp_path)
 
 
 @pytest.fixture
-def of_canvas(tmp_path, monkeypatch):
+def of_canvas(here, tmp_path):
     """A class without a due date in the manifest's late rule, but with Canvas's marks."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(pool, "Pool", Verdicts)
-    here = Course(tmp_path)
     here.write("bundle/manifest.json", json.dumps({**MANIFEST, "late": {"per_day": 0.1}}))
     people = "ann,Ann,11,pandas\nben,Ben,12,pandas\ncho,Cho,13,\ndee,Dee,14,pandas\n"
     here.write("roster.csv", f"student,name,lms id,team\n{people}")
@@ -569,14 +563,13 @@ def of_canvas(tmp_path, monkeypatch):
         "cho_LATE_13_503_masking.ipynb": notebook(4, "Cho's."),
     }
     where = ["--roster", tmp_path / "roster.csv", "--bundle", tmp_path / "bundle", "--to", tmp_path / "submissions"]
-    tfm("collect", canvas(tmp_path, files), *where)
+    tfm("collect", archive(tmp_path / "canvas.zip", files), *where)
     here.grade()
     return here
 
 
 def late(here: Course) -> dict[str, tuple[str, str]]:
-    text = (here.report / "grades.csv").read_text(encoding="utf-8-sig")
-    return {row["student"]: (row[BAND], row["late days"]) for row in csv.DictReader(io.StringIO(text))}
+    return {row["student"]: (row[BAND], row["late days"]) for row in here.table("grades.csv")}
 
 
 def test_canvas_numbers_say_which_notebook_came_last(of_canvas):
@@ -605,10 +598,7 @@ def test_canvas_says_nothing_about_a_due_date_of_ones_own(of_canvas):
     assert late(here) == {"ann": ("4", "0"), "ben": ("4", "0"), "dee": ("4", "unknown"), "cho": ("4", "unknown")}
 
 
-def test_a_due_date_of_ones_own_counts_without_one_for_all_and_free_days_still_apply(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(pool, "Pool", Verdicts)
-    here = Course(tmp_path)
+def test_a_due_date_of_ones_own_counts_without_one_for_all_and_free_days_still_apply(here, tmp_path):
     here.write("bundle/manifest.json", json.dumps({**MANIFEST, "late": {"per_day": 0.1, "free_days": 1}}))
     here.write("roster.csv", "student,name\nann,Ann\nben,Ben\n")
     for student in ("ann", "ben"):
@@ -617,16 +607,12 @@ def test_a_due_date_of_ones_own_counts_without_one_for_all_and_free_days_still_a
     here.write("marks.csv", f"student,exercise,points,reason\nann,{LATENCY},2,x\nben,{LATENCY},2,x\n")
     here.write("waivers.csv", "student,chapter,due,reason\nben,all,2030-03-17T17:46:40Z,agreed\n")
     here.reported()
-    rows = csv.DictReader(io.StringIO((here.report / "grades.csv").read_text(encoding="utf-8-sig")))
-    found = {row["student"]: (row["late days"], row["points"]) for row in rows}
+    found = {row["student"]: (row["late days"], row["points"]) for row in here.table("grades.csv")}
     assert found == {"ann": ("0", "6"), "ben": ("1.5", "5.4")}
     assert "team" not in (here.report / "grades.csv").read_text(encoding="utf-8-sig")
 
 
-def test_a_notebook_that_is_taken_out_decides_for_the_other(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(pool, "Pool", Verdicts)
-    here = Course(tmp_path)
+def test_a_notebook_that_is_taken_out_decides_for_the_other(here, tmp_path):
     here.write("roster.csv", "student,team\nann,pandas\nben,pandas\n")
     here.hand_in("ann", 4, "Ann's.", 0), here.hand_in("ben", 2, "Ben's.", 0)
     words = ["--bundle", tmp_path / "bundle", "--to", tmp_path / "submissions", "--roster", tmp_path / "roster.csv"]
@@ -639,10 +625,7 @@ def test_a_notebook_that_is_taken_out_decides_for_the_other(tmp_path, monkeypatc
     assert late(here) == {"ann": ("4", "unknown"), "ben": ("4", "unknown")}
 
 
-def test_what_was_judged_is_reported_for_all_although_the_notebook_is_gone(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(pool, "Pool", Verdicts)
-    here = Course(tmp_path)
+def test_what_was_judged_is_reported_for_all_although_the_notebook_is_gone(here, tmp_path):
     here.write("roster.csv", "student,team\nann,pandas\nben,pandas\n")
     here.hand_in("ben", 3, "Words.", 0)
     here.collect(), here.grade()

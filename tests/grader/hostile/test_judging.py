@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 from project import ROOT
@@ -109,10 +110,8 @@ def job(first: str, ids: list[str], rows: str = "torch.zeros(1)", student: str =
 
 @pytest.fixture(scope="module")
 def judge():
-    process = JudgeProcess(BEGIN)
-    process.start()
-    yield process
-    process.close()
+    with closing(JudgeProcess(BEGIN)) as process:
+        yield process
 
 
 def told(result: Judged) -> list[tuple[str, float]]:

@@ -1,6 +1,7 @@
 """A quiet sandbox: nothing of the machine or of a hidden test comes out, and what no exercise needs is refused."""
 
 import json
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -25,10 +26,8 @@ PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}
 def process(monkeypatch_module):
     """A judging process, whose environment holds a secret."""
     monkeypatch_module.setenv("BOOK_TOKEN", "a token of the instructor's: 93fe")
-    made = JudgeProcess(Begin(manifest=manifest(PATIENT), tests={"masking": {"": HIDDEN}}))
-    made.start()
-    yield made
-    made.close()
+    with closing(JudgeProcess(Begin(manifest=manifest(PATIENT), tests={"masking": {"": HIDDEN}}))) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
