@@ -20,14 +20,9 @@ def fold(name: str) -> str:
 
 
 def folder_name(name: str) -> str:
-    """Return a folder name for a student: the name itself if it is safe, else a cleaned one with a hash."""
+    """Return a folder name for a student: the name itself if it is safe, else a cleaned one with 64 bits of a hash."""
     plain, safe = _safe(name)
-    return safe if safe == plain and not reserved(safe) else marked(name)
-
-
-def marked(name: str) -> str:
-    """Return a folder name unique to `name`, containing 64 bits of its hash."""
-    return f"{_safe(name)[1]}-{digest(name)[:16]}"
+    return safe if safe == plain and not reserved(safe) else f"{safe}-{digest(name)[:16]}"
 
 
 def reserved(name: str) -> bool:

@@ -89,7 +89,12 @@ def read_rows(
             raise BadTable(f"{path} has no column {', '.join(missing)}. Its first line must be: {told}")
         if twice := sorted({name for name in head if name and head.count(name) > 1}):
             raise BadTable(f"{path} has the column {twice[0]} twice. Remove one.")
-        _require_columns_known(path, head, [*columns, *more, *ignored, *BESIDE])
+        known, strange = [*columns, *more, *ignored, *BESIDE], Faults()
+        absent = [name for name in known if name not in head]
+        for name in head:
+            if name and name not in known:
+                strange.told.append((1, f"{path}, line 1: {no_such_column(name, absent, known)}"))
+        strange.refuse()
         wanted = {name: head.index(name) for name in [*columns, *more] if name in head}
         rows = []
         for line in reader:
@@ -105,16 +110,6 @@ def read_rows(
     if faults is None:
         ragged.refuse()
     return rows
-
-
-def _require_columns_known(path: Path, head: list[str], known: list[str]) -> None:
-    """Check that each column named in the first line is one of the `known` columns. Raises BadTable."""
-    absent = [name for name in known if name not in head]
-    faults = Faults()
-    for name in head:
-        if name and name not in known:
-            faults.told.append((1, f"{path}, line 1: {no_such_column(name, absent, known)}"))
-    faults.refuse()
 
 
 def no_such_column(name: str, candidates: Collection[str], known: Iterable[str]) -> str:

@@ -12,8 +12,10 @@ from project import ROOT
 from grader.one_of_each import tfm
 from grader.users import Users
 from tfm_grader.assignment.manifest import Late
-from tfm_grader.collecting import collect
+from tfm_grader.collecting import collect, collected_record, inbox
+from tfm_grader.collecting.archives import CannotCollect
 from tfm_grader.collecting.collected_record import HandIn, days_late
+from tfm_grader.collecting.inbox import CollectionReport
 from tfm_grader.scoring.scores import lateness
 
 STEMS = ["masking", "self_attention"]
@@ -32,7 +34,13 @@ def archive(path: Path, files: dict[str, bytes], day: int = 20) -> Path:
     return path
 
 
-def kept(report: collect.CollectionReport) -> dict[tuple[str, str], bytes]:
+def late_days(to: Path, due: datetime | None) -> dict[str, float | None]:
+    """The days after `due` of all that was collected, as `ben/masking`."""
+    students = collected_record.roster(to).items()
+    return {f"{name}/{stem}": days_late(file, due) for name, known in students for stem, file in known.files.items()}
+
+
+def kept(report: CollectionReport) -> dict[tuple[str, str], bytes]:
     return {(one.student, one.stem): one.data for one in report.kept}
 
 
@@ -86,7 +94,7 @@ def test_moodle(tmp_path):
         "Ada Park_301_assignsubmission_onlinetext_/onlinetext.html": b"<p>hello</p>",
     }
     report = collect.collect(archive(tmp_path / "moodle.zip", files), STEMS)
-    found = {(one.name, one.lms_id, one.stem): one.data for one in report.kept}
+    found = {(one.claim.name, one.claim.lms_id, one.stem): one.data for one in report.kept}
     assert found == {
         ("Ada Park", "301", "masking"): b"ada, masking",
         ("Ada Park", "301", "self_attention"): b"ada, self-attention",
@@ -107,7 +115,7 @@ def test_canvas(tmp_path):
     }
     report = collect.collect(archive(tmp_path / "canvas.zip", files), STEMS)
     assert kept(report) == {("oneilben_12", "self_attention"): b"ben", ("parkada_11", "masking"): b"tenth"}
-    assert [(one.lms_id, one.late) for one in report.kept] == [("12", True), ("11", False)]
+    assert [(one.claim.lms_id, one.claim.late) for one in report.kept] == [("12", True), ("11", False)]
     assert report.replaced == ["parkada_11_501_masking.ipynb", "parkada_11_501_masking-2.ipynb"]
     assert [where for where, _ in report.refused] == ["oneilben_12_503_homework.ipynb"]
     assert all(one.handed_in is None for one in report.kept), "an archive's dates are not the students'"
@@ -124,10 +132,10 @@ def test_a_folder_gives_the_newest_copy_and_follows_no_link(tmp_path):
     assert kept(report) == {("anna", "masking"): b"masking (1).ipynb"}
     assert len(report.replaced) == 2
     assert [where for where, _ in report.refused] == ["ben"]
-    with pytest.raises(collect.CannotCollect, match="There is no"):
+    with pytest.raises(CannotCollect, match="There is no"):
         collect.collect(tmp_path / "nowhere", STEMS)
     (tmp_path / "no.zip").write_text("no")
-    with pytest.raises(collect.CannotCollect, match="not a zip archive"):
+    with pytest.raises(CannotCollect, match="not a zip archive"):
         collect.collect(tmp_path / "no.zip", STEMS)
 
 
@@ -199,8 +207,8 @@ def test_the_same_notebook_again_keeps_its_earlier_date(tmp_path):
 
     def times(**more) -> tuple[float | None, str]:
         report = collect.collect(source, STEMS, "folder", collect.CollectOptions(**more) if more else None)
-        collect.write_collected(report, to)
-        return collect.roster(to)["ann"].files["masking"].handed_in, " ".join(report.notes)
+        inbox.write_collected(report, to)
+        return collected_record.roster(to)["ann"].files["masking"].handed_in, " ".join(report.notes)
 
     dated(source / "ann", b"ann", 1_000_000_000)
     assert times(dates="mtime") == (1_000_000_000, "")

@@ -22,7 +22,7 @@ from types import SimpleNamespace
 import pytest
 
 from grader.one_of_each import tfm
-from grader.test_collect import MANIFEST
+from grader.test_collect import MANIFEST, late_days
 from grader.users import Users
 from tfm_grader.collecting import archives, collected_record, identity
 from tfm_grader.collecting.nbgrader_exchange import Exchange
@@ -80,7 +80,7 @@ class Class:
 
     @property
     def days(self) -> dict[str, float | None]:
-        return collected_record.late_days(self.to, DUE)
+        return late_days(self.to, DUE)
 
 
 def notebook(name: str) -> bytes:

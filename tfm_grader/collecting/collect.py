@@ -15,25 +15,14 @@ from pathlib import Path, PurePosixPath
 
 from tfm_grader.collecting import identity
 from tfm_grader.collecting.archives import CannotCollect, Folder, OwnArchive, SourceFile, Zip, leads_out, read_within
-from tfm_grader.collecting.collected_record import NotTaken, late_days, roster
+from tfm_grader.collecting.collected_record import NotTaken
 from tfm_grader.collecting.identity import JUNK, Claim
-from tfm_grader.collecting.inbox import CollectionReport, Found, write_collected
+from tfm_grader.collecting.inbox import CollectionReport, Found
 from tfm_grader.collecting.nbgrader_exchange import Exchange, is_exchange
 from tfm_grader.collecting.roster import Roster
 from tfm_grader.names import fold, plain
 from tfm_grader.notebook import MAX_BYTES, NotANotebook, sources
 from tfm_grader.written_answers import known_lines
-
-__all__ = [
-    "CannotCollect",
-    "CollectOptions",
-    "CollectionReport",
-    "Found",
-    "collect",
-    "late_days",
-    "roster",
-    "write_collected",
-]
 
 MAX_COPIES = 20  # per notebook and student; older ones are not read, nor more that only their contents could place
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # copy suffixes

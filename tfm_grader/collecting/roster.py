@@ -178,12 +178,8 @@ def _columns(heads: list[str], faults: list[Fault]) -> list[str | None] | None:
     ]
     if "id" in plain_heads:  # the student, or the LMS id if there is also a student column
         found[plain_heads.index("id")] = "lms_id" if "student" in found else "student"
-    if len(heads) == 1 and found == ["name"]:
-        return ["student"]
-    if len(heads) == 1 and found[0] not in ("student", "login"):
-        return None
     if len(heads) == 1:
-        return ["student"]
+        return ["student"] if found[0] in ("student", "login", "name") else None
     absent = [word for field, words in HEADERS.items() if field not in found for word in words]
     for head, plain_head, meaning in zip(heads, plain_heads, found, strict=True):
         if plain_head == "group":

@@ -104,25 +104,20 @@ def shared_result(name: str, person: ClassMember, found: Mapping[str, StudentRes
     return StudentResult(student=name, chapters={**ours, **chapters})
 
 
-def correct_days(
-    days: dict[str, float | None],
-    bundle: Bundle,
-    people: Mapping[str, ClassMember],
-    waived: Waivers,
-    collected: Mapping[str, Known],
-) -> list[str]:
-    """Correct the late `days` of students in teams, and of those with a due date of their own.
+def late_days(
+    bundle: Bundle, people: Mapping[str, ClassMember], waived: Waivers, collected: Mapping[str, Known]
+) -> tuple[dict[str, float | None], list[str]]:
+    """Return the days after each student's due date by student and chapter, as `ben/masking`; None if unknown.
 
-    Returns the students whose lateness is unknown because only Canvas's mark says anything about it.
+    Returns also the students with a due date of their own whose lateness is unknown because only Canvas's mark says
+    anything about it.
     """
+    days: dict[str, float | None] = {}
     unknown = []
     for name, person in people.items():
         for stem in bundle.stems:
             waiver = waived.given.get((name, stem))
             due = waiver.due if waiver else None
-            if not person.team and due is None:
-                continue
-            days.pop(f"{name}/{stem}", None)
             holder = person.holders[stem].student if stem in person.holders else "" if person.team else name
             file = collected.get(holder, Known()).files.get(stem)
             if stem in person.undecided:
@@ -131,4 +126,4 @@ def correct_days(
                 days[f"{name}/{stem}"] = days_late(file, due or bundle.manifest.late.due_at, due is not None)
                 if due and file.handed_in is None and file.late is not None:
                     unknown.append(name)
-    return list(dict.fromkeys(unknown))
+    return days, list(dict.fromkeys(unknown))
