@@ -8,12 +8,12 @@ from dataclasses import replace
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.collecting.collected_record import HandIn, Known, days_late
 from tfm_grader.collecting.roster import Roster
-from tfm_grader.notebook import NotANotebook, carried, sources
+from tfm_grader.notebook import is_untouched
 from tfm_grader.records import StudentResult, Submission
 from tfm_grader.scoring.scores import ClassMember
 from tfm_grader.scoring.teams import Decision, HandedIn, Holder, Teams, decide
 from tfm_grader.scoring.waivers import Waivers
-from tfm_grader.written_answers import Handed, known_lines
+from tfm_grader.written_answers import Handed
 
 
 def decided(
@@ -52,20 +52,9 @@ def _handed_in(
         file.digest,
         known.number if known.kind == "canvas" else 0,
         known.handed_in,
-        _is_untouched(bundle, file),
+        is_untouched(file.data or b"", Handed.of(bundle.manifest.chapters[file.stem]).lines),
         not file.trouble and not unreadable,
     )
-
-
-def _is_untouched(bundle: Bundle, file: Submission) -> bool:
-    """Whether a notebook contains nothing but what was handed out."""
-    given = Handed.of(bundle.manifest.chapters[file.stem]).lines
-    if not given or not file.data:
-        return False
-    try:
-        return not known_lines(sources(file.data), given)[1] and not carried(file.data)
-    except NotANotebook:
-        return False
 
 
 def as_member(
