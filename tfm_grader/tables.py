@@ -16,6 +16,7 @@ from typing import Any
 from tfm_lib._refusal import Refusal
 
 MOST = 20  # faulty lines that are told
+MAX_BYTES = 64 << 20  # of a file
 BESIDE = ("name", "note", "notes", "comment", "comments")  # columns that any table may have; they are ignored
 SIGNS = {",": "comma", ";": "semicolon", "\t": "tab"}  # what separates cells
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
@@ -54,14 +55,27 @@ class Faults:
             raise self.kind("\n".join([*told[:MOST], *more]))
 
 
-def read_text(path: Path) -> str:
-    """Read a CSV file written by a person, keeping its line endings. Raises Refusal if it cannot be read."""
+def read_text(path: Path, kind: type[Refusal] = Refusal) -> str:
+    """Read a CSV file written by a person, keeping its line endings. Raises `kind` if it cannot be read.
+
+    It is UTF-8, UTF-16 with a byte order mark, or Windows-1252.
+    """
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise Refusal(f"{path} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.") from None
+        raise kind(f"{path} cannot be read: {error.strerror}.") from None
+    if len(data) > MAX_BYTES:
+        raise kind(f"{path.name} has more than {MAX_BYTES >> 20} MB. Is it the right file?")
+    for encoding in ["utf-16"] if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Two non-ASCII bytes in a row are rare in Windows-1252 text but normal in multi-byte encodings.
+        if encoding != "cp1252" or not re.search(rb"[\x80-\xff]{2}", data):
+            return text
+    raise kind(f"{path.name} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.")
 
 
 def read_rows(

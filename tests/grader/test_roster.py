@@ -131,7 +131,7 @@ def test_what_is_no_file_is_a_sentence(tmp_path):
         roster.read_roster(tmp_path / "zeros.csv")
     with (tmp_path / "big.csv").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(BadRoster, match="more than 8 MB"):
+    with pytest.raises(BadRoster, match="more than 64 MB"):
         roster.read_roster(tmp_path / "big.csv")
 
 

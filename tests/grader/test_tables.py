@@ -141,6 +141,11 @@ def test_empty_cells_at_the_end_of_a_line_and_notes_do_no_harm(tmp_path):
     ]
 
 
+def test_a_table_that_a_spreadsheet_saved_in_windows_signs_is_read(tmp_path):
+    (tmp_path / "marks.csv").write_bytes("student;points\nZoë;1\n".encode("cp1252"))
+    assert tables.read_rows(tmp_path / "marks.csv", ("student", "points"))[0][1]["student"] == "Zoë"
+
+
 def test_faults_are_told_in_the_order_of_the_lines():
     faults = tables.Faults(told=[(9, "nine")])
     for number in (7, 3):
