@@ -22,7 +22,7 @@ from tfm_lib.cli import app
 
 DUE = 1_900_000_000  # 2030-03-17T17:46:40 UTC
 DAY = 86_400
-BAND, LATENCY, DRAW = "masking.band", "masking.latency", "positional.draw"
+BAND, LATENCY = "masking.band", "masking.latency"
 ROSTER = """student,name,lms id
 ann,Ann Right,11
 lea,Lea Late,12

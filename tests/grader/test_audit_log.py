@@ -10,6 +10,7 @@ from grader.one_of_each import BAND, LATENCY, Course, Verdicts
 from tfm_grader import version
 from tfm_grader.judging import pool
 from tfm_grader.judging.audit_log import AuditLog, Judgement, Marked, Withdrawn
+from tfm_grader.names import digest
 from tfm_lib._refusal import Refusal
 
 MARKS = "student,exercise,points,reason\nann,masking.latency,1.5,The twelve is missing.\n"
@@ -278,9 +279,7 @@ def test_a_mark_is_for_the_words_that_it_was_given_for(course):
 
 
 def test_the_hash_of_the_words_binds_a_mark_before_it_is_seen(course):
-    from hashlib import sha256
-
-    text = sha256(b"Words of ann.").hexdigest()[:12]
+    text = digest("Words of ann.")[:12]
     course.write("marks.csv", f"student,exercise,points,reason,text\nann,{LATENCY},2,Good.,{text}\n")
     course.reported()
     assert points(course)["ann"] == ("2", "2")
@@ -364,12 +363,10 @@ def test_the_history_holds_numbers_marks_and_exports(course):
     lines = AuditLog(course.results).lines
     assert [type(line.event).__name__ for line in lines] == [*["Judgement"] * 4, "Marked", "Exported"]
     assert all(line.by and line.at.startswith("20") for line in lines)
-    from hashlib import sha256
-
-    grades = sha256((course.report / "grades.csv").read_bytes()).hexdigest()
+    grades = digest((course.report / "grades.csv").read_bytes())
     assert lines[-1].event.files["grades.csv"] == grades
     (mark,) = events(course, Marked)
-    assert (mark.points, mark.subject) == (1.5, sha256(b"Words of ann.").hexdigest())
+    assert (mark.points, mark.subject) == (1.5, digest("Words of ann."))
     course.grade(), course.reported()
     assert len(events(course, Judgement)) == 4 and len(events(course, Marked)) == 1, "only what is new is noted"
 

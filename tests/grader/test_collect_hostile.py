@@ -29,7 +29,6 @@ from tfm_grader.collecting.nbgrader_exchange import Exchange
 from tfm_grader.names import fold
 
 EVIL, PLAIN = b'{"cells": ["mallory"]}', b'{"cells": []}'
-OLD = (1999, 1, 1, 0, 0, 0)
 DUE = datetime(2026, 11, 1, tzinfo=UTC)
 
 

@@ -95,7 +95,6 @@ def test_an_answer_that_changes_its_input_is_refused(halves, written):
     assert sum(row["points"] for row in rows) == 0
 
 
-@pytest.mark.long
 def test_one_test_does_not_hold_what_another_saw_against_an_answer(halves):
     code = "def halve(x, sizes, options):\n    right = x / options['by']\n    if len(sizes) > 1: sizes.clear()\n    return right"
     assert [row["points"] for row in halves(code)["masking.halve"]["tests"]] == [0, 1]
