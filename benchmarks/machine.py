@@ -24,7 +24,7 @@ MEASURE = """async ({ sentence, times }) => {
   };
   await lazy("twin.js");
   const { shipped, start, broken } = globalThis.tfmTwin;
-  const fresh = () => (delete globalThis.tfmModel, shipped(async (path, done) => (await import_(path), done()), String, () => {}));
+  const fresh = () => (delete globalThis.tfmModels["en-fr"], shipped(async (path, done) => (await import_(path), done()), String, () => {}));
   const import_ = (path) => new Promise((resolve, reject) => {
     const script = Object.assign(document.createElement("script"), { src: new URL(`../_widgets/${path}`, location.href).href, onload: resolve, onerror: reject });
     document.head.append(script);

@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 
 CORPORA = (
-    "numbers", "dates", "copy", "reverse", "sort", "multi30k", "tatoeba-en-fr", "tatoeba-en-ko", "wmt14-en-de",
+    "numbers", "dates", "copy", "reverse", "sort", "stories", "multi30k", "tatoeba-en-fr", "tatoeba-en-ko", "wmt14-en-de",
 )  # fmt: skip
 PRESETS = ("tiny", "small", "base", "big")
+STAGES = ("base", "follow", "prefer", "think")
 MEASURED = (
     "pages", "rhythm", "input", "motion", "machine", "playground", "import", "speed", "longer", "grading", "build",
 )  # fmt: skip

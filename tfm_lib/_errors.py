@@ -316,13 +316,13 @@ def require_range(argument: str, ids: Tensor, vocab_size: int) -> None:
         raise bad_input(argument, f"be from 0 to {vocab_size - 1}, as vocab_size says", low if low < 0 else high)
 
 
-def require_targets(logits: Tensor, targets: Tensor, pad_id: int) -> None:
+def require_targets(logits: Tensor, targets: Tensor, pad_id: int, argument: str = "targets") -> None:
     """The targets must be ids below the width of `logits`; at least one must not be padding."""
     require_whole("pad_id", pad_id)
     if targets.device.type == "cpu" and targets.numel():
-        require_range("targets", targets.masked_fill(targets == pad_id, 0), logits.shape[-1])
+        require_range(argument, targets.masked_fill(targets == pad_id, 0), logits.shape[-1])
     if _numbers(targets, lambda targets: (targets != pad_id).any()) is False:
-        raise bad_input("targets", "hold a token that is not padding", f"nothing but pad_id = {pad_id}")
+        raise bad_input(argument, "hold a token that is not padding", f"nothing but pad_id = {pad_id}")
 
 
 def require_a_loss(loss: Tensor) -> None:

@@ -18,7 +18,7 @@ from browser.driving import PHONE, Widget, places, until
 from browser.test_every_page import AXE, findings
 from browser.test_fingers import Finger, middle
 from experiments.translator_switches import switches as library_switches
-from tfm_book.site.translator_scripts import model_scripts
+from tfm_book.site.model_scripts import shipped_scripts
 from tfm_lib.engine.shipped import shipped_folder
 from tfm_lib.engine.translator import Translator
 from tfm_lib.widgets.decoding import FAILURES
@@ -66,9 +66,8 @@ def test_a_typed_sentence_is_translated_as_the_library_does(
     assert written(widget) == library.translate([SENTENCE])[0]
     assert widget.box.locator(".tfm-state").inner_text() == RUNS
     names = [name.rsplit("/", 1)[1] for name in fetched(widget.page)]
-    assert (
-        len(names) == len(set(names)) == 2 + len(list(model_scripts(shipped_folder()))) - 1
-    )  # the code, and each part once
+    parts = [path for path, _ in shipped_scripts() if path.startswith("en-fr/")]
+    assert len(names) == len(set(names)) == 1 + len(parts)  # the code, and each part once
     seen = library.attention(SENTENCE)
     told = [float(row["probability"]) for row in widget.rows()]
     assert len(told) == len(seen["target"]) and all(0 < p <= 1 for p in told)
@@ -189,7 +188,7 @@ def test_a_machine_that_comes_late_does_not_speak_for_an_older_wish(visit, built
     until(widget.page, "[...document.scripts].some(({ src }) => src.includes('en-fr/3.js'))")
     widget.reset()
     held.pop().continue_()
-    until(widget.page, "globalThis.tfmModel.then(() => true)")
+    until(widget.page, "globalThis.tfmModels['en-fr'].then(() => true)")
     assert widget.look() == fresh
 
 

@@ -16,8 +16,7 @@ from tfm_lib.corpora.talks import (
     question,
     without_end,
 )
-from tfm_lib.data import Example
-from tfm_lib.engine.writer import LONGEST, TALK, VOCABULARY, answers, stories, writer
+from tfm_lib.engine.writer import LONGEST, TALK, VOCABULARY, stories, writer
 
 QUESTIONS = [question(seed) for seed in range(300)]
 
@@ -99,12 +98,6 @@ def test_facts_need_as_many_steps_as_they_say(hops: int):
             }
         assert at in PLACES and at == at_once.answer[2]
         assert sum(place in told.split() for place in PLACES) == 3
-
-
-def test_only_what_is_to_be_said_is_learned():
-    read, predicted = answers([Example([5, 6], [7]), Example([], [8])])
-    assert read.tolist() == [[VOCABULARY.bos_id, 5, 6, 7], [VOCABULARY.bos_id, 8, 0, 0]]
-    assert predicted.tolist() == [[0, 0, 7, VOCABULARY.eos_id], [8, VOCABULARY.eos_id, 0, 0]]
 
 
 def test_stories_of_an_epoch_are_told_once_and_read_as_stories():

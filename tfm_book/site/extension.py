@@ -18,6 +18,7 @@ from tfm_book.site import (
     highlighting,
     korean,
     maths,
+    model_scripts,
     numbering,
     page_widgets,
     pictures,
@@ -26,7 +27,6 @@ from tfm_book.site import (
     scoreboard,
     search,
     terms,
-    translator_scripts,
     writing,
 )
 
@@ -56,6 +56,7 @@ def setup(app: Sphinx) -> dict[str, object]:
         highlighting,
         korean,
         maths,
+        model_scripts,
         numbering,
         page_widgets,
         pictures,
@@ -64,7 +65,6 @@ def setup(app: Sphinx) -> dict[str, object]:
         scoreboard,
         search,
         terms,
-        translator_scripts,
         writing,
     ):
         part.setup(app)

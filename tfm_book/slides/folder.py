@@ -19,6 +19,8 @@ OURS = "_slides"  # folder of the decks' own script and styles
 PICTURE = re.compile(r'(?<=<img )[^>]*?src="([^"]+)"')
 #: Scripts of the page around a chapter, which a deck does not have.
 OF_THE_PAGE = {"book.js", "reading.js", "asks.js", "search.js"}
+# What a widget's script loads while it runs, and what in the script tells so.
+LAZY = {"engine.js": ['"engine.js"'], "twin.js": ['"twin.js"', "twinFor"], "storyteller.js": ["storyteller"]}
 HOST = "host.js"  # shows widgets; a deck runs it when a slide with a widget comes up
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 KEYS = (
@@ -164,16 +166,16 @@ def _with_dependencies(built: Path, wanted: set[str]) -> set[str]:
     for kit in kits:
         folder = PurePosixPath(kit).parent
         code = "".join((built / path).read_text(encoding="utf-8") for path in sorted(scripts - kits))
-        lazy = {
-            name
-            for name in ("engine.js", "twin.js")
-            if f'"{name}"' in code or (name == "twin.js" and "twinFor" in code)
-        }
+        lazy = {name for name, asks in LAZY.items() if any(ask in code for ask in asks)}
         found |= {str(folder / name) for name in lazy}
-        if "twin.js" in lazy:
-            twin = (built / folder / "twin.js").read_text(encoding="utf-8")
-            for model in (each for each in (built / folder).iterdir() if each.is_dir() and f'"{each.name}"' in twin):
-                found |= {str(folder / model.name / part.name) for part in model.iterdir()}
+        for name in lazy:
+            loader = (built / folder / name).read_text(encoding="utf-8")
+            for model in (
+                each
+                for each in (built / folder).iterdir()
+                if each.is_dir() and re.search(rf'["`]{each.name}["`/]', loader)
+            ):
+                found |= {str(part.relative_to(built)) for part in model.rglob("*.js")}
     return found
 
 

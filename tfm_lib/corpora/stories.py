@@ -173,6 +173,15 @@ def read_story(words: Sequence[str]) -> Story:
     return _read(_Teller(given=words))
 
 
+def is_story(words: Sequence[str]) -> bool:
+    """Return whether `words` are a whole story that contradicts nothing."""
+    try:
+        read_story(words)
+    except Inconsistent:
+        return False
+    return True
+
+
 def _read(teller: _Teller) -> Story:
     world, words = _tell(teller), teller.given
     if len(words) > len(teller.words):

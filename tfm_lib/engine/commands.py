@@ -1,4 +1,4 @@
-"""The commands `tfm train` and `tfm translate`."""
+"""The commands `tfm train`, `tfm translate` and `tfm write`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tfm_lib.engine.translator import Translator
 
 MODELS = Path("trained")
+STORIES = "stories"
 UNBOUNDED = 10**9  # updates; the clock ends the run
 
 
@@ -33,16 +34,18 @@ def train(
         str,
         typer.Option(
             autocompletion=_completion.one_of(_completion.CORPORA),
-            help="Embedded: numbers, dates, copy, reverse, sort. Real: multi30k, tatoeba-en-fr, tatoeba-en-ko, "
-            "wmt14-en-de. Yours: a file such as pairs.tsv, a sentence, a tab and its translation on each line.",
+            help="Embedded: numbers, dates, copy, reverse, sort; or stories, for `tfm write`. Real: multi30k, "
+            "tatoeba-en-fr, tatoeba-en-ko, wmt14-en-de. Yours: a file such as pairs.tsv, a sentence, a tab and its "
+            "translation on each line.",
         ),
     ] = "numbers",
     config: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="A preset: tiny, small, base or big.", autocompletion=_completion.one_of(_completion.PRESETS)
+            help="A preset: tiny, small, base or big; tiny if none. Stories have one of their own.",
+            autocompletion=_completion.one_of(_completion.PRESETS),
         ),
-    ] = "tiny",
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(help="The folder of the run; trained/CORPUS-CONFIG if none. A run begun there goes on."),
@@ -91,6 +94,12 @@ def train(
     """
     from tfm_lib.engine.run import RunFolder
 
+    told = corpus == STORIES
+    if told and (config or typed or dropout or subword_dropout):
+        raise Refusal(
+            "The stories have a model of their own: --config, --typed, --dropout and --subword-dropout don't go with them."
+        )
+    config = config or "tiny"
     asked = {
         "steps": steps,
         "seconds": minutes and 60 * minutes,
@@ -103,27 +112,29 @@ def train(
         "typed": typed or None,
         "weight_decay": 0.0 if optimiser == "adam" and weight_decay is None else weight_decay,
     }
-    preset = _preset(config, asked, seed, precision, dropout)
-    folder = RunFolder(to or MODELS / f"{Path(corpus).stem}-{config}")
+    preset = _preset(STORIES if told else config, asked, seed, precision, dropout)
+    folder = RunFolder(to or MODELS / (STORIES if told else f"{Path(corpus).stem}-{config}"))
     _run(corpus, preset, folder, checkpoint_every, _bits(bits, half), fresh)
 
 
 def register(app: typer.Typer) -> None:
     app.command()(train)
     app.command()(translate)
+    app.command()(write)
 
 
 def _preset(config: str, asked: dict[str, Any], seed: int, precision: str, dropout: float | None) -> Preset:
     """Return the preset called `config`, with the requested options in place of its own."""
-    from tfm_lib.engine.presets import PRESETS
+    from tfm_lib.engine.presets import PRESETS, Preset
+    from tfm_lib.engine.writer import BASE, writer
 
-    if config not in PRESETS:
+    if config not in (*PRESETS, STORIES):
         raise Refusal(f"There is no preset {config!r}; there are {', '.join(PRESETS)}.")
     if asked["optimiser"] not in (None, "adam", "muon"):
         raise Refusal(f"--optimiser must be adam or muon; got {asked['optimiser']!r}.")
     if asked["seconds"] and not asked["steps"]:
         asked = {**asked, "steps": UNBOUNDED}
-    preset = PRESETS[config]
+    preset = Preset(writer().config, BASE, "stories") if config == STORIES else PRESETS[config]
     try:
         chosen = {name: value for name, value in asked.items() if value is not None}
         options = replace(preset.options, seed=seed, **chosen)
@@ -146,9 +157,10 @@ def _bits(bits: int | None, half: bool) -> int:
 def _run(corpus: str, preset: Preset, folder: RunFolder, checkpoint_every: int, bits: int, fresh: bool) -> None:
     """Train in the folder and report the result; expected errors become one-sentence refusals."""
     from tfm_lib.corpora.real import CorpusUnavailable
-    from tfm_lib.engine.progress import Bar
+    from tfm_lib.engine.progress import Bar, judged
     from tfm_lib.engine.run import FolderHeld, train_run, wait_for_all
     from tfm_lib.engine.trainer import OtherRun
+    from tfm_lib.engine.writer_run import train_writer
 
     with _processes() as rank:
         console = Console(highlight=False, quiet=rank > 0)
@@ -157,7 +169,10 @@ def _run(corpus: str, preset: Preset, folder: RunFolder, checkpoint_every: int, 
                 if fresh and rank == 0:
                     folder.clear()
                 wait_for_all()
-                last = train_run(corpus, preset, folder, bar, checkpoint_every, bits)
+                if corpus == STORIES:
+                    last = train_writer(preset.options, folder, bar, checkpoint_every, bits)
+                else:
+                    last = train_run(corpus, preset, folder, bar, checkpoint_every, bits)
         except OtherRun as error:
             raise Refusal(f"{error} Begin anew with --fresh, or take another folder with --to.") from None
         except (CorpusUnavailable, FolderHeld, ValueError) as error:
@@ -172,9 +187,10 @@ def _run(corpus: str, preset: Preset, folder: RunFolder, checkpoint_every: int, 
             )
             console.print(f"Stopped. {kept}", soft_wrap=True)
             raise typer.Exit(130) from None
+        use = "Write with it: tfm write" if corpus == STORIES else "Translate with it: tfm translate"
         console.print(
-            f"Done: validation loss {last['val_loss']:.3f}, exact match {last['exact']:.1%} after {last['step']} steps. "
-            f"Translate with it: tfm translate --model {folder.path}",
+            f"Done: validation loss {last['val_loss']:.3f}, {judged(last)} after {last['step']} steps. "
+            f"{use} --model {folder.path}",
             soft_wrap=True,
         )
 
@@ -226,6 +242,37 @@ def translate(
         print(*written, sep="\n", flush=True)
     if attention:
         attention.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write(
+    prompt: Annotated[
+        str, typer.Argument(help="What to go on from: the beginning of a story, a question about one, an instruction.")
+    ] = "",
+    stage: Annotated[
+        str,
+        typer.Option(
+            help="How far it was trained: base, follow, prefer or think; think if none.",
+            autocompletion=_completion.one_of(_completion.STAGES),
+        ),
+    ] = "",
+    model: Annotated[
+        Path | None, typer.Option(help="A folder that `tfm train --corpus stories` wrote; the shipped one if none.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="0 takes the most probable word each time.", min=0)] = 0.0,
+    top_p: Annotated[
+        float | None, typer.Option(help="Draw from the nucleus of this probability.", min=0, max=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+) -> None:
+    """Write on after a prompt, as the small assistant of the book does; the text goes to standard output."""
+    from tfm_lib.engine.assistant import Assistant
+    from tfm_lib.engine.trained import NoModel
+
+    try:
+        assistant = Assistant.load(model, stage or "base") if model else Assistant.shipped(stage or "think")
+        print(assistant.write(prompt, temperature, top_p, seed))
+    except (NoModel, ValueError) as error:
+        raise Refusal(f"{str(error).rstrip('.')}.") from None
 
 
 AT_ONCE = 32  # lines of standard input that are translated together

@@ -69,9 +69,16 @@ class Bar:
     def validated(self, record: dict[str, Any], better: bool) -> None:
         kept = "best so far, saved" if better else "no better"
         self.says(
-            f"step {record['step']:>6} · validation loss {record['val_loss']:.3f} · exact match {record['exact']:.1%} · "
+            f"step {record['step']:>6} · validation loss {record['val_loss']:.3f} · {judged(record)} · "
             f"{_time(record['seconds'])} · {kept}"
         )
+
+
+def judged(record: dict[str, Any]) -> str:
+    """Return the share of right texts in a record: translations, or stories."""
+    if "exact" in record:
+        return f"exact match {record['exact']:.1%}"
+    return f"{record['consistent']:.0%} of {record['sampled']} stories consistent"
 
 
 def _time(seconds: float) -> str:

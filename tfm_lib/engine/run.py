@@ -123,6 +123,11 @@ class RunFolder:
         except (ValueError, FileNotFoundError):
             raise OtherRun(f"{self.path / RUN}, which says what the run is, cannot be read.") from None
 
+    def require(self, corpus: str) -> None:
+        """Raise `OtherRun` if the folder holds a run on another corpus."""
+        if self.is_begun and self.about()["corpus"] != corpus:
+            raise OtherRun(f"{self.path} holds a run on {self.about()['corpus']!r}, not on {corpus!r}.")
+
     def last_validation(self) -> dict[str, Any]:
         """Return the newest record with a validation loss."""
         records = map(json.loads, reversed((self.path / METRICS).read_text(encoding="utf-8").splitlines()))
@@ -151,8 +156,7 @@ def train_run(
     lowest validation loss so far, with averaged weights if the options ask for them, in `bits` bits a number.
     """
     options, rank = preset.options, dist.get_rank() if dist.is_initialized() else 0
-    if folder.is_begun and folder.about()["corpus"] != corpus:
-        raise OtherRun(f"{folder.path} holds a run on {folder.about()['corpus']!r}, not on {corpus!r}.")
+    folder.require(corpus)
     texts = {"train": sentences(corpus, "train"), "val": sentences(corpus, "val")}
     if rank == 0 and not folder.is_begun:
         folder.clear()
@@ -166,12 +170,8 @@ def train_run(
     train = training_examples(tokenizer, texts["train"], options)
     torch.manual_seed(options.seed)
     config = replace(preset.model, vocab_size=len(tokenizer), pad_id=tokenizer.pad_id)
-    trainer = Trainer(Transformer(config).to(_device()), train, options)
-    watcher.says(f"Training on {corpus}; everything is kept in {folder.path}.")
-    if folder.is_begun:
-        trainer.resume(folder.checkpoint)
-        folder.trim(trainer.progress.step)
-        watcher.says(f"Going on from step {trainer.progress.step} of the run in {folder.path}.")
+    trainer = Trainer(Transformer(config).to(device()), train, options)
+    begin(trainer, corpus, folder, watcher)
 
     def validate() -> None:
         loss, better = trainer.validate(val)
@@ -192,6 +192,24 @@ def train_run(
         folder.note(record)
         watcher.validated(record, better)
 
+    keep_training(trainer, folder, watcher, validate, checkpoint_every)
+    return folder.last_validation()
+
+
+def begin(trainer: Trainer, corpus: str, folder: RunFolder, watcher: Watcher) -> None:
+    """Say where everything is kept, and go on from the folder's checkpoint if there is one."""
+    watcher.says(f"Training on {corpus}; everything is kept in {folder.path}.")
+    if folder.is_begun:
+        trainer.resume(folder.checkpoint)
+        folder.trim(trainer.progress.step)
+        watcher.says(f"Going on from step {trainer.progress.step} of the run in {folder.path}.")
+
+
+def keep_training(
+    trainer: Trainer, folder: RunFolder, watcher: Watcher, validate: Callable[[], None], checkpoint_every: int
+) -> None:
+    """Train to the end, with metrics and checkpoints in `folder`; Ctrl-C finishes the step, saves, and is raised."""
+    options, rank = trainer.options, trainer.rank
     with _ctrl_c_between_steps() as asked:
         for record in trainer.run():
             step, last = trainer.progress.step, trainer.done()
@@ -208,7 +226,6 @@ def train_run(
                 trainer.save(folder.checkpoint)
             if stopping:
                 raise KeyboardInterrupt
-    return folder.last_validation()
 
 
 def sentences(corpus: str, part: Literal["train", "val", "test"]) -> Sentences:
@@ -274,7 +291,7 @@ def plain_examples(tokenizer: Tokenizer, pairs: Sentences) -> list[Example]:
     return [Example(src, tgt) for src, tgt in zip(sources, targets) if max(len(src), len(tgt)) < LONGEST]
 
 
-def _device() -> torch.device:
+def device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 SHIPPED = "en-fr"  # the translator
+STORIES = "stories"  # the writer, in its four stages
 
 
 def shipped_folder(name: str = SHIPPED) -> Path:

@@ -10,8 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tfm_lib._vocabulary import Vocabulary
+from tfm_lib.assistant import Answers
 from tfm_lib.corpora.stories import WORDS, story_words
-from tfm_lib.data import Example, pad
+from tfm_lib.data import Example
 from tfm_lib.descendants import RMSNorm, SwiGLU
 from tfm_lib.engine.trainer import Trainer, TrainOptions
 from tfm_lib.positional import AlibiAttention
@@ -24,10 +25,11 @@ TALK = (
 ).split()
 VOCABULARY = Vocabulary([*WORDS, *TALK])
 LONGEST = 320  # tokens that the model can see
+STAGES = ("base", "follow", "prefer", "think")  # of its training, one after the other
 EPOCH = 8192  # stories
 BASE = TrainOptions(
     max_tokens=1024,
-    steps=16_000,
+    steps=40_000,
     warmup=200,
     schedule="cosine",
     peak=3e-3,
@@ -59,18 +61,11 @@ def held_out(count: int = 1000) -> list[Example]:
     return [Example([], VOCABULARY.encode(story_words(f"held out {i}"))) for i in range(count)]
 
 
-def answers(examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
-    """Return what the decoder reads and what it is to predict, (batch, n): <pad> wherever a given token follows."""
-    bos, eos, pad_id = VOCABULARY.bos_id, VOCABULARY.eos_id, VOCABULARY.pad_id
-    read = pad([[bos, *src, *tgt] for src, tgt in examples], pad_id)
-    return read, pad([[*[pad_id] * len(src), *tgt, eos] for src, tgt in examples], pad_id)
-
-
 class WriterTrainer(Trainer):
     """The trainer for a decoder alone: `src` is given, `tgt` is learned, with the <eos> behind it."""
 
     def _loss(self, examples: Sequence[Example], epsilon: float | None = None) -> Tensor:
-        read, predicted = (ids.to(self.device) for ids in answers(examples))
+        read, predicted = (ids.to(self.device) for ids in Answers.of(examples))
         with self._precision():
             logits = self.model(read)
         epsilon = self.options.epsilon if epsilon is None else epsilon

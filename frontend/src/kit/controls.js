@@ -5,7 +5,7 @@
                                                                 for a screen reader, with its unit: "6 layers"
    select  { label, options: ["a", "b"] or [[value, "words"], …] }   where ["words", [[value, "words"], …]] is a group
    toggle  { label }
-   text    { label, most }                                    a line of at most `most` letters
+   text    { label, most, rows? }                             a line, or a field of `rows` lines, of at most `most` letters
    button  { label, onclick }        (a name, not a trait)
    A browser that restores a page must not change a control without notifying the widget: each has autocomplete="off".
    Each call returns { el, show(value), enable(yes) }, a slider upTo(max, value) too; labels may be nodes, e.g. sub("d", "k").                        */
@@ -100,10 +100,10 @@ export function toggle(name, value, change, { label }) {
   return control(h("label", { class: "tfm-control tfm-toggle" }, input, h("span", {}, label)), input, show);
 }
 
-export function text(name, value, change, { label, most = MOST }) {
+export function text(name, value, change, { label, most = MOST, rows }) {
   /* While an on-screen keyboard covers much of the screen, the bar shows only this line, at the top. */
   const typing = () => line.classList.toggle("tfm-typing", document.activeElement === input && visualViewport.height < 0.6 * screen.height) && line.scrollIntoView();
-  const input = h("input", { type: "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), onblur: typing, oninput: () => change(input.value) });
+  const input = h(rows ? "textarea" : "input", { rows, type: !rows && "text", maxlength: most, autocomplete: "off", spellcheck: "false", "data-control": name, onfocus: () => (visualViewport.onresize = typing), onblur: typing, oninput: () => change(input.value) });
   const line = h("label", { class: "tfm-control tfm-text" }, h("span", {}, label), input);
   const show = (now) => {
     if (input.value !== String(now)) input.value = now; // setting the same text again would move the cursor

@@ -5,7 +5,7 @@ export { fold, sub } from "./controls.js";
 export { h, indexed, many, morph, onWidth, renew, retext, s, set, short, told, uid, widthOf, write } from "./dom.js";
 export { refuse } from "./link.js";
 export { heatmap, legend } from "./heatmap.js";
-export { lazy, megabytes, twinFor } from "./lazy.js";
+export { lazy, megabytes, storyteller, twinFor } from "./lazy.js";
 export { arriving, live } from "./live.js";
 export { player } from "./player.js";
 export { plot } from "./plot.js";

@@ -1,8 +1,9 @@
 /* lazy("twin.js", check)  loads a script from the kit's folder, once; from a server or a local folder. If it cannot be
                          loaded, or `check` throws because it is damaged, the next call fetches it again
    megabytes(size)       download size
-   twinFor(ui, onShare)  the model of a widget: its code and files, in a page from scripts, in Jupyter from the kernel,
-                         which sends them in the trait `files` when `wanted` is set                              */
+   twinFor(ui, onShare)  the translator of a widget: its code and files, in a page from scripts, in Jupyter from the kernel,
+                         which sends them in the trait `files` when `wanted` is set
+   storyteller(ui, onShare, stage)   the same of the writer of stories, whose `wanted` is one of its stages       */
 
 import { told } from "./dom.js";
 import { WORDS } from "./words.js";
@@ -40,30 +41,39 @@ function fetched(path) {
   });
 }
 
-export async function twinFor(ui, onShare) {
-  if (!globalThis.tfmKit) return fromKernel(ui);
+export const twinFor = (ui, onShare) => modelFor(ui, onShare, "twin.js", "tfmTwin", true);
+export const storyteller = (ui, onShare, stage) => modelFor(ui, onShare, "storyteller.js", "tfmStoryteller", stage);
+
+async function modelFor(ui, onShare, script, api, which) {
+  if (!globalThis.tfmKit) return fromKernel(ui, api, which);
   const damaged = (path) => told(WORDS.damaged, { path });
-  await lazy("twin.js", () => {
-    if (!globalThis.tfmTwin) throw new Error(damaged("twin.js"));
+  await lazy(script, () => {
+    if (!globalThis[api]) throw new Error(damaged(script));
   });
-  return [globalThis.tfmTwin, await globalThis.tfmTwin.shipped(lazy, damaged, onShare)];
+  return [globalThis[api], await globalThis[api].shipped(lazy, damaged, onShare, which)];
 }
 
 /* Clear the received files at once: a saved notebook must not contain them. */
-function fromKernel(ui) {
+function fromKernel(ui, api, which) {
   return new Promise((resolve, reject) => {
+    const end = (found) => {
+      clearTimeout(late);
+      ui.model.off("change:files", take);
+      ui.set({ wanted: typeof which === "string" ? "" : false, ...found });
+    };
     const late = setTimeout(() => {
-      ui.set({ wanted: false });
+      end();
       reject(new Error(WORDS.silent));
     }, PATIENCE);
-    ui.on("files", () => {
-      const { twin, bytes, ...files } = ui.get("files");
-      if (!twin) return;
-      clearTimeout(late);
-      if (!globalThis.tfmTwin) (0, globalThis.eval)(twin);
-      resolve([globalThis.tfmTwin, { ...files, bytes: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice() }]);
-      ui.set({ wanted: false, files: {} });
-    });
-    ui.set({ wanted: true });
+    const take = () => {
+      const { twin, bytes, error, ...files } = ui.get("files");
+      if (!twin && !error) return;
+      if (twin && !globalThis[api]) (0, globalThis.eval)(twin);
+      if (error) reject(new Error(error));
+      else resolve([globalThis[api], { ...files, bytes: new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice() }]);
+      end({ files: {} });
+    };
+    ui.model.on("change:files", take);
+    ui.set({ wanted: which });
   });
 }

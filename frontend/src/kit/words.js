@@ -27,7 +27,7 @@ export const WORDS = {
   recorded: "A recorded example. Type a sentence to load the model: {size} MB, once.",
   coming: "Loading the model: {percent} %",
   failed: "The model could not be loaded. {error}",
-  damaged: "{path} came damaged. Change the sentence to fetch it again.",
+  damaged: "{path} came damaged. Try again to fetch it anew.",
   stays: "The recorded example stays.",
   running: "The machine runs in your browser.",
   doubts: {

@@ -1,13 +1,13 @@
 /* The translator that a page loads on request, as globalThis.tfmTwin. The kit is passed to it.
 
-   shipped(lazy, damaged, onProgress)   the files of the shipped model, from scripts in the same folder; `lazy` loads one,
-                               damaged(path) gives the message for a file that differs from the build's
+   shipped(lazy, damaged, onProgress)   the files of the shipped model, see files.js
    start(files)                → { ask(request, onGrown) → the result, or null if this widget has made a newer request };
                                the model is started once for all callers with the same files
    broken, switches, tree      parts of a live translator: names that are off, their switches, the tree of a beam
    compared(a, b)              the words of two translations, each with whether the other lacks it                          */
 
 import code from "twin-worker"; // worker.js as text, which defines tfmTwinWorker
+import { files } from "./files.js";
 
 export { compared } from "./differing.js";
 export { switches } from "./switches.js";
@@ -22,66 +22,7 @@ export function broken(names) {
   return { ...Object.fromEntries(parts), layers, heads };
 }
 
-const hearers = new Set();
-export function shipped(lazy, damaged, onProgress) {
-  hearers.add(onProgress);
-  globalThis.tfmModel ??= fetched(lazy, damaged, (share) => hearers.forEach((hear) => hear(share)))
-    .catch((error) => {
-      delete globalThis.tfmModel; // it may be tried again
-      throw error;
-    })
-    .finally(() => hearers.clear());
-  return globalThis.tfmModel;
-}
-
-/* Each script delivers its part: the first the list of parts, the others the weights. Complete parts are kept if another fails. */
-const come = new Map();
-async function fetched(lazy, damaged, onProgress) {
-  const load = async (name, made) => {
-    const path = `${MODEL}/${name}.js`;
-    let part;
-    globalThis.tfmPart = (given) => (part = given);
-    await lazy(path, () => {
-      const whole = made(part);
-      if (!whole) throw new Error(damaged(path));
-      come.set(name, whole);
-    });
-    return come.get(name);
-  };
-  const { sums, size, ...files } = await load("about", (about) => about?.sums && about);
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const [i, sum] of sums.entries()) {
-    const part = await load(String(i), (text) => decoded(text, sum));
-    bytes.set(part, at);
-    at += part.length;
-    onProgress(at / size);
-  }
-  come.clear();
-  return { ...files, bytes };
-}
-
-/* The bytes of a part, or null if they differ from the build's. */
-function decoded(text, sum) {
-  try {
-    const letters = atob(text);
-    const bytes = new Uint8Array(letters.length);
-    for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
-    return crc32(bytes) === sum ? bytes : null;
-  } catch {
-    return null;
-  }
-}
-
-const CRC = Uint32Array.from({ length: 256 }, (_, n) => {
-  for (let bit = 0; bit < 8; bit++) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;
-  return n;
-});
-export function crc32(bytes) {
-  let sum = -1;
-  for (const byte of bytes) sum = CRC[(sum ^ byte) & 255] ^ (sum >>> 8);
-  return ~sum >>> 0;
-}
+export const shipped = (lazy, damaged, onProgress) => files(MODEL, lazy, damaged, onProgress);
 
 const machines = new WeakMap(); // by their files
 let count = 0;

@@ -16,10 +16,10 @@ import { best, draws, likeliest, probabilities } from "./decoding.js";
 import { Products } from "./products.js";
 import { rowsOf } from "./transformer.js";
 import { read } from "./weights.js";
+import { wordsOf } from "./words.js";
 
 const RIVALS = 6;
 const SPECIAL = ["<pad>", "<bos>", "<eos>", "<unk>"]; // ids 0 to 3
-const TOKEN = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|\S/gu;
 
 export class Writer {
   #ids;
@@ -33,7 +33,7 @@ export class Writer {
   }
 
   encode(text) {
-    const tokens = text.match(TOKEN) ?? [];
+    const tokens = wordsOf(text);
     const ids = tokens.map((token) => this.#ids.get(token.toLowerCase()) ?? this.unk);
     return { ids: [this.bos, ...ids], unknown: tokens.filter((_, i) => ids[i] === this.unk) };
   }

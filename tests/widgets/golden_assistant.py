@@ -1,0 +1,62 @@
+"""Stories and questions of chapter `assistant`, with what the library says is true in them."""
+
+import random
+from dataclasses import asdict
+from unittest.mock import patch
+
+from tfm_lib.corpora import stories
+from tfm_lib.corpora.stories import Inconsistent, World, may_follow, read_story, story_words
+from tfm_lib.corpora.talks import UNTOLD, facts, question
+
+STORIES, QUESTIONS = 60, 240
+
+
+def beginning(words: list[str]) -> World:
+    """The world of a story's beginning."""
+    made = []
+    with patch.object(stories, "World", lambda: made.append(World()) or made[-1]):
+        assert may_follow(words)
+    return made[0]
+
+
+def told(words: list[str], world: World) -> dict:
+    return {"words": words, **asdict(world)}
+
+
+def contradicted(words: list[str], draw: random.Random) -> dict | None:
+    """The story with another word of its kind at a place where only one may stand, and where the library finds it."""
+    kinds = [set(stories.PLACES), set(words) & {*stories.GIRLS, *stories.BOYS}, {"happy", "sad"}]
+    for at in draw.sample(range(len(words)), len(words)):
+        others = sorted(set().union(*(kind for kind in kinds if words[at] in kind)) - {words[at]})
+        if not others or words[:at].count(".") < 4:
+            continue
+        changed = [*words[:at], draw.choice(others), *words[at + 1 :]]
+        try:
+            read_story(changed)
+        except Inconsistent as error:
+            if error.at == at and len(error.instead) == 1:
+                return {"words": changed, "at": at, "instead": error.instead[0]}
+    return None
+
+
+def asked(seed: int) -> dict:
+    """A question with its answer, or another one, and whether that is right."""
+    draw = random.Random(f"asked {seed}")
+    task = facts(seed, 1 + seed % 4, ("answer", "think", "wait")[seed % 3]) if seed % 2 else question(seed)
+    other = question(f"other {seed}").answer
+    said = draw.choice([task.answer, task.answer, other, tuple(UNTOLD), task.answer[:-1]])
+    verdict = "right" if task.is_right(said) else "wrong"
+    if verdict == "wrong" and task.answer == tuple(UNTOLD):
+        verdict = "invented"
+    return {"words": [*task.given, *said], "verdict": verdict}
+
+
+def numbers() -> dict:
+    whole, parts, wrong = [], [], []
+    for i in range(STORIES):
+        words, draw = story_words(f"golden {i}"), random.Random(i)
+        whole.append(told(words, read_story(words).world))
+        ends = [at + 1 for at, word in enumerate(words) if word == "." and at + 1 < len(words)]
+        parts += [told(words[:end], beginning(words[:end])) for end in draw.sample(ends, 3)]
+        wrong += filter(None, [contradicted(words, draw)])
+    return {"whole": whole, "parts": parts, "wrong": wrong, "asked": [asked(seed) for seed in range(QUESTIONS)]}

@@ -1,0 +1,48 @@
+"""The widget of chapter `assistant` in a kernel: what it records, and what it sends to the browser."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load
+
+from tfm_lib.engine.trained import NoModel
+from tfm_lib.engine.writer import VOCABULARY, shipped
+from tfm_lib.widgets import assistant
+from tfm_lib.widgets.assistant import TalkToIt, examples, tokens, written
+
+
+def test_what_is_recorded_is_what_the_decoder_finds_likeliest() -> None:
+    for prompt in (examples()["story"], examples()["question"]):
+        told = written("base", prompt)
+        words = [*tokens(prompt), *(each["word"] for each in told)]
+        p = shipped("base")(torch.tensor([[VOCABULARY.bos_id, *VOCABULARY.encode(words)]]))[0].softmax(dim=-1)
+        best = p[len(tokens(prompt)) :][: len(told)].topk(6)
+        assert [each["word"] for each in told] == [VOCABULARY.tokens[i] for i in best.indices[:, 0]]
+        shares = [[rival["p"] for rival in each["rivals"]] for each in told]
+        assert torch.allclose(torch.tensor(shares), best.values, atol=2e-4)
+
+
+def test_it_reads_words_and_signs() -> None:
+    assert tokens("Once, Anna's  ball:") == ["once", ",", "anna's", "ball", ":"]
+
+
+def test_a_stage_is_sent_when_it_is_wanted() -> None:
+    widget = TalkToIt()
+    assert widget.files == {}
+    widget.wanted = "think"
+    assert widget.files["config"]["words"] == list(VOCABULARY.tokens)
+    assert sum(each.numel() for name, each in load(widget.files["bytes"]).items() if "scales" not in name) == sum(
+        each.numel() for each in shipped("think").parameters()
+    )
+    assert len(json.dumps(widget.recorded)) < 100_000
+
+
+def test_a_missing_stage_gets_a_sentence(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(assistant, "shipped_folder", lambda name: tmp_path)
+    assert "base.safetensors" in assistant.writer_files("base")["error"]
+    monkeypatch.setattr("tfm_lib.engine.writer.shipped_folder", lambda name: tmp_path)
+    with pytest.raises(NoModel, match=r"There is no prefer\.safetensors"):
+        shipped.__wrapped__("prefer")
+    with pytest.raises(ValueError, match="stage must be one of base, follow, prefer, think"):
+        shipped("first")
