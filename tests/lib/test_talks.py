@@ -87,14 +87,10 @@ def test_facts_need_as_many_steps_as_they_say(hops: int):
         told = " ".join(thought.given)
         at = at_once.given[at_once.given.index("?") - 1]
         for _ in range(hops):  # followed by hand
-            ((at,),) = {
-                tuple(
-                    sentence.split()[-1:]
-                    if f"the {at} was in" in sentence or f"{at} was in" == sentence[: len(at) + 7]
-                    else sentence.split()[:1]
-                )
+            (at,) = {
+                sentence.split()[-1]
                 for sentence in told.split(" . ")
-                if sentence.startswith((f"the {at} was in", f"{at} was in")) or sentence.endswith(f" had the {at}")
+                if sentence.removeprefix("the ").startswith((f"{at} was in", f"{at} was with"))
             }
         assert at in PLACES and at == at_once.answer[2]
         assert sum(place in told.split() for place in PLACES) == 3

@@ -58,12 +58,20 @@ def without_end(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _questions(world: World) -> list[tuple[str, str]]:
-    """All that can be asked about `world`, with the answer; each kind as often as another."""
-    where = [(f"where is {name}", f"in the {world.where[name]}") for name in world.people]
-    who = [(f"who has the {thing}", world.where[thing]) for thing in world.things]
-    colour = [(f"what colour is the {thing}", colour) for thing, colour in world.colours.items()]
+    """All that can be asked about `world`, with the answer; each kind as often as another.
+
+    An answer is a sentence as the stories have them, where they have one: whoever can tell stories knows how it ends.
+    """
+    where = [(f"where is {name}", f"{name} was in the {world.where[name]}") for name in world.people]
+    who = [
+        (f"who has the {thing}", f"the {world.named(thing)} was with {world.where[thing]}") for thing in world.things
+    ]
+    colour = [(f"what colour is the {thing}", f"the {thing} is {colour}") for thing, colour in world.colours.items()]
     name, thing = world.love
-    love = [(f"what does {name} love", f"the {thing}"), (f"who loves the {thing}", name)]
+    love = [
+        (asked, f"{name} loved the {world.named(thing)}")
+        for asked in (f"what does {name} love", f"who loves the {thing}")
+    ]
     kinds = [kind for kind in (where, who, colour, love) if kind]
     most = max(map(len, kinds))
     return [kind[i % len(kind)] for kind in kinds for i in range(most)]
@@ -158,16 +166,16 @@ def facts(seed: int | str, hops: int, way: str = "answer") -> Task:
         between = [containers.pop() for _ in range(hops - 1 - held)]
         nodes = [things[i], *between, *[people[i]] * held, places[i]]
         links.append(list(pairwise(nodes)))
-    told = draw.sample([_fact(link, "was", "had") for chain in links for link in chain], CHAINS * hops)
+    told = draw.sample([_fact(link) for chain in links for link in chain], CHAINS * hops)
     asked = links[draw.randrange(CHAINS)]
     place = asked[-1][1]
-    steps = " ".join(_fact(link, "is", "has") for link in asked).split()
+    steps = " ".join(map(_fact, asked)).split()
     answer = f"in the {place} .".split()
     before = {"answer": [], "think": [*steps, "so"], "wait": [*["then"] * len(steps), "so"]}[way]
     given = f"{' '.join(told)} question : where is the {asked[0][0]} ? {'think' if way != 'answer' else way} :".split()
     return Task(f"{way} {hops}", tuple(given), (*before, *answer), lambda words: [*words][-4:] == answer)
 
 
-def _fact(link: tuple[str, str], be: str, have: str) -> str:
+def _fact(link: tuple[str, str]) -> str:
     inner, outer = link
-    return f"{outer} {have} the {inner} ." if outer in PEOPLE else f"{_called(inner)} {be} in the {outer} ."
+    return f"the {inner} was with {outer} ." if outer in PEOPLE else f"{_called(inner)} was in the {outer} ."

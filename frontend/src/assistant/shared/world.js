@@ -13,8 +13,7 @@ const NAMED = "the (?:(\\S+) )?(\\S+)"; // colour, thing
 const FORMS = {
   meet: /there were (\S+) , (\S+) and (\S+)$/,
   stand: /^(\S+) \S+ in the (\S+)$/,
-  lie: `^${NAMED} (?:was|is) in the (\\S+)$`,
-  hold: /^(\S+) (?:had|has) the (\S+)$/,
+  lie: `^${NAMED} was in the (\\S+)$`,
   get: /^a (?:(\S+) )?(\S+) was with (\S+)$/,
   love: `^(\\S+) loved ${NAMED}$`,
   pass: `^${NAMED} (?:went|ran) from (\\S+) to (\\S+)$`,
@@ -22,15 +21,18 @@ const FORMS = {
   end: `^(?:in the end )?${NAMED} was with (\\S+)(?: , so (\\S+) was (happy|sad))?$`,
 };
 const RULES = Object.entries(FORMS).map(([name, form]) => [name, new RegExp(form, "d")]);
+const held = ({ colours, where }, thing) => where[thing] && `the ${colours[thing] ? `${colours[thing]} ` : ""}${thing}`;
+const loved = (world) => `${world.loves[0]} loved ${held(world, world.loves[1])}`;
 const QUESTIONS = [
-  [/^where is (?:the )?(\S+)$/, ({ where }, each) => {
+  [/^where is the (\S+)$/, ({ where }, each) => {
     while (where[each] in where) each = where[each];
     return where[each] && `in the ${where[each]}`;
   }],
-  [/^who has the (\S+)$/, ({ where }, thing) => where[thing]],
-  [/^what colour is the (\S+)$/, ({ colours }, thing) => colours[thing]],
-  [/^what does (\S+) love$/, ({ loves }, name) => loves?.[0] === name && `the ${loves[1]}`],
-  [/^who loves the (\S+)$/, ({ loves }, thing) => loves?.[1] === thing && loves[0]],
+  [/^where is (\S+)$/, ({ where }, name) => where[name] && `${name} was in the ${where[name]}`],
+  [/^who has the (\S+)$/, (world, thing) => world.where[thing] && `${held(world, thing)} was with ${world.where[thing]}`],
+  [/^what colour is the (\S+)$/, ({ colours }, thing) => colours[thing] && `the ${thing} is ${colours[thing]}`],
+  [/^what does (\S+) love$/, (world, name) => world.loves?.[0] === name && loved(world)],
+  [/^who loves the (\S+)$/, (world, thing) => world.loves?.[1] === thing && loved(world)],
 ];
 const UNTOLD = "the story does not say";
 
@@ -84,7 +86,6 @@ function actsOn(found) {
     },
     stand: (name) => (person(1), is(name, 2)),
     lie: (_, name) => (thing(1), is(name, 3)),
-    hold: (name, what) => (person(1), is(what, 1)),
     get(colour, what, name) {
       if (what in where) fault(2, []);
       person(3);
