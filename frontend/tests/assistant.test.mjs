@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { said, share } from "../src/assistant/patch.js";
 import { world } from "../src/assistant/shared/world.js";
 import { golden } from "./golden.mjs";
 
-const { whole, parts, wrong, asked } = golden("assistant");
+const { whole, parts, wrong, asked, words, patched } = golden("assistant");
 
 function agrees({ words, people, where, colours, love }) {
   const found = world(words);
@@ -36,4 +37,12 @@ test("an instruction is no part of the story, and a text of the reader's own is 
   const { people, where, faults } = world("tell a story in which anna loves the ball : a red ball was with anna . the ball went from anna to ben .".split(" "));
   assert.deepEqual([people, where, faults], [["anna", "ben"], { ball: "ben" }, []]);
   assert.equal(world("question : who knows ? answer : nobody .".split(" ")).asked, null);
+});
+
+test("what a run says of two names, and how far a patch goes, are the library's numbers", () => {
+  for (const { logits, ids, said: known, share: far } of patched) {
+    const runs = logits.map((row) => said(row, ids, words));
+    runs.forEach((run, k) => run.forEach((each, i) => (i === 2 ? assert.equal(each, known[k][i]) : assert.ok(Math.abs(each - known[k][i]) < 1e-3))));
+    assert.ok(Math.abs(share(...runs) - far) < 1e-3 * Math.max(1, Math.abs(far)));
+  }
 });

@@ -75,6 +75,7 @@ test("a link brings back only a state of the same form", () => {
   assert.ok(!sameForm([[true]], [[false, false]]));
   assert.ok(sameForm([[true]], [[false, false]], true));
   assert.ok(!sameForm([[1]], [[false, false]], true));
+  assert.ok(sameForm([[1, 2]], [], true) && !sameForm(3, [], true) && !sameForm([1], [])); // of an empty list, `fits` says what it takes
   assert.ok(!sameForm("3", 3));
   assert.ok(!sameForm(NaN, 3));
   assert.ok(!sameForm(undefined, 3));

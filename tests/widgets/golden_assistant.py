@@ -4,9 +4,13 @@ import random
 from dataclasses import asdict
 from unittest.mock import patch
 
+import torch
+
 from tfm_lib.corpora import stories
 from tfm_lib.corpora.stories import Inconsistent, World, may_follow, read_story, story_words
 from tfm_lib.corpora.talks import UNTOLD, facts, question
+from tfm_lib.engine.writer import VOCABULARY
+from tfm_lib.widgets.assistant import said, share
 
 STORIES, QUESTIONS = 60, 240
 
@@ -51,6 +55,14 @@ def asked(seed: int) -> dict:
     return {"words": [*task.given, *said], "verdict": verdict}
 
 
+def patched(seed: int) -> dict:
+    """What three runs say of two names, and how far the first of them goes from the second to the third."""
+    names = random.Random(seed).sample((*stories.GIRLS, *stories.BOYS), 2)
+    logits = 3 * torch.randn(3, len(VOCABULARY), generator=torch.Generator().manual_seed(seed))
+    runs = [said(row, names) for row in logits]
+    return {"logits": logits.tolist(), "ids": VOCABULARY.encode(names), "said": runs, "share": share(*runs)}
+
+
 def numbers() -> dict:
     whole, parts, wrong = [], [], []
     for i in range(STORIES):
@@ -59,4 +71,11 @@ def numbers() -> dict:
         ends = [at + 1 for at, word in enumerate(words) if word == "." and at + 1 < len(words)]
         parts += [told(words[:end], beginning(words[:end])) for end in draw.sample(ends, 3)]
         wrong += filter(None, [contradicted(words, draw)])
-    return {"whole": whole, "parts": parts, "wrong": wrong, "asked": [asked(seed) for seed in range(QUESTIONS)]}
+    return {
+        "whole": whole,
+        "parts": parts,
+        "wrong": wrong,
+        "asked": [asked(seed) for seed in range(QUESTIONS)],
+        "words": VOCABULARY.tokens,
+        "patched": [patched(seed) for seed in range(4)],
+    }

@@ -69,8 +69,8 @@ function read(said, first) {
   }
 }
 
-/* With `grows`, a list may have any length if each of its entries has the form of the first. */
+/* With `grows`, a list may have any length if each of its entries has the form of the first; what an empty one takes, `fits` says. */
 export function sameForm(a, b, grows = false) {
-  if (Array.isArray(b)) return Array.isArray(a) && (grows ? a.every((x) => sameForm(x, b[0], true)) : a.length === b.length && b.every((x, i) => sameForm(a[i], x)));
+  if (Array.isArray(b)) return Array.isArray(a) && (grows ? a.every((x) => !b.length || sameForm(x, b[0], true)) : a.length === b.length && b.every((x, i) => sameForm(a[i], x)));
   return typeof a === typeof b && (typeof a !== "number" || Number.isFinite(a));
 }
