@@ -53,6 +53,12 @@ def until(page: Page, condition: str, arg: object = None) -> None:
         raise TimeoutError(f"it never held: {condition}")
 
 
+def unfold(card: Locator) -> None:
+    """Open the card of an exercise, unless it is open."""
+    if card.get_attribute("open") is None:
+        card.locator(":scope > summary").click()
+
+
 class Place(NamedTuple):
     """Where a widget stands: the page, and its place among the page's widgets."""
 

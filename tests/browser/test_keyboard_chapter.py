@@ -128,8 +128,15 @@ class Reader:
         self.expect(self.focused(closed), stop, "is not closed by Escape, or loses the focus")
 
     def fold(self, stop: dict) -> None:
+        was = self.focused("at.parentElement.open")
         self.key.press("Enter")
-        self.expect(self.focused("at.localName === 'summary' && at.parentElement.open"), stop, "does not open")
+        self.expect(
+            self.focused(f"at.localName === 'summary' && at.parentElement.open !== {str(was).lower()}"),
+            stop,
+            "does not open",
+        )
+        if was:
+            self.key.press("Enter")
 
     def control(self, stop: dict) -> None:
         widget = self.widgets[stop["widget"]]

@@ -104,3 +104,21 @@ def test_a_plot_that_is_put_on_the_page_is_drawn_in_the_same_moment(stand: Bench
     )
     assert all(width > 200 and path for width, path in drawn)
     assert drawn[0] != drawn[1]
+
+
+def test_a_card_that_is_used_does_not_shrink_until_its_width_changes_or_reset(stand: Bench) -> None:
+    (widget,) = stand.show(made("masking/mask_editor"))
+    page, card = widget.page, widget.box.locator(".tfm-card")
+
+    def height_with(stage: str) -> int:
+        card.locator("[data-stage]").evaluate("(stage, height) => (stage.style.height = height)", stage)
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")
+        return card.evaluate("(card) => card.offsetHeight")
+
+    own = height_with("")
+    assert height_with("2000px") > 2000 and height_with("") == own, "nobody has used it"
+    widget.reach(name := next(widget.usable()))
+    widget.press(*widget.moves(name)[0])
+    assert (tall := height_with("2000px")) > 2000 and height_with("") == tall
+    card.locator('[data-action="reset"]').dispatch_event("click")
+    assert height_with("") == own

@@ -5,6 +5,7 @@ from checks.test_exercises import EXERCISES
 from playwright.sync_api import Locator, Page
 from tiers import params
 
+from browser.driving import unfold
 from tfm_book.site.lines import taken_apart, wrong_lines
 
 MASK = "masking.decoder-mask"
@@ -15,6 +16,7 @@ class Puzzle:
 
     def __init__(self, page: Page, id: str):
         self.page, self.card = page, page.locator(f'.tfm-exercise:has([id="{id}"])')
+        unfold(self.card)
         self.card.get_by_role("button", name="Put its lines in order").click()
         self.pool, self.answer = self.card.locator(".tfm-pool"), self.card.locator("ol.tfm-puzzle")
         self.pool.wait_for()

@@ -142,7 +142,10 @@ def test_the_tab_key_meets_one_button_that_copies(visit, built_book: Path) -> No
     page.locator(".tfm-copy").nth(5).evaluate("(button) => button.scrollIntoView({ block: 'start' })")
     until(page, f"({stops})[0] > 0")
     (at,) = page.evaluate(stops)
+    seen = "(all) => all.flatMap((button, i) => (getComputedStyle(button).opacity > 0 ? [i] : []))"
+    assert page.locator(".tfm-copy").evaluate_all(seen) == []
     page.locator(".tfm-copy").nth(at).focus()
+    assert page.locator(".tfm-copy").evaluate_all(seen) == [at]
     page.keyboard.press("ArrowDown")
     (then,) = page.evaluate(stops)
     assert then > at and page.evaluate(

@@ -11,7 +11,7 @@ from tiers import params
 
 from benchmarks import rhythm
 from browser.conftest import settled
-from browser.driving import DESKTOP, PHONE, Widget, until
+from browser.driving import DESKTOP, PHONE, Widget, unfold, until
 from tfm_book.site.doors import Repository
 from tfm_lib import __version__
 
@@ -118,7 +118,9 @@ def test_the_book_can_be_cited_by_keyboard(visit) -> None:
 
 def test_hints_come_one_at_a_time_by_keyboard(visit) -> None:
     page = visit("chapters/masking")
-    fold = page.locator("details.hint").filter(has=page.locator(".tfm-hint")).last
+    card = page.locator(".tfm-exercise", has=page.locator(".tfm-hint")).last
+    unfold(card)
+    fold = card.locator("details.hint")
     hints = fold.locator(".tfm-hint")
     fold.locator("summary").press("Enter")
     seen = []

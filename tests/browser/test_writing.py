@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Locator, Page
 from project import CHAPTERS, ROOT
 from reading import Server, reading
 
-from browser.driving import DESKTOP
+from browser.driving import DESKTOP, unfold
 from tfm_book.notebooks.export import export_notebook
 
 KERNEL_ANSWERS = 240_000  # milliseconds: it imports torch
@@ -62,6 +62,7 @@ class Card:
     def __init__(self, page: Page, id: str) -> None:
         self.page = page
         self.box = page.locator(".tfm-exercise", has=page.locator(f"[id='{id}']"))
+        unfold(self.box)
         self.box.get_by_role("button", name="Write your answer").click()
         self.editor.wait_for()
 

@@ -15,6 +15,7 @@ from project import ROOT
 from safetensors.torch import load_file, save_file
 from tiers import every, params
 from torch import nn
+from torch.testing import assert_close
 
 from lib.family_folders import FAMILIES, LAYERS, SENTENCE, H, folder_of, settings_changed, tokenizer_of
 from lib.parity import families as parity
@@ -23,7 +24,7 @@ from tfm_lib.families import gpt2, llama, parts
 from tfm_lib.families.bert import Bert
 from tfm_lib.families.commands import load
 from tfm_lib.families.folder import Opened, open_folder, read_model
-from tfm_lib.families.heads import heads, page, summary
+from tfm_lib.families.heads import heads, page, patched, summary
 from tfm_lib.families.known import FAMILIES as KNOWN
 from tfm_lib.families.known import from_state
 from tfm_lib.families.parts import places, seen
@@ -624,7 +625,71 @@ def test_a_page_stands_alone(written) -> None:
     assert not {"_esm", "layout", "_css"} & state.keys()
 
 
+@pytest.mark.parametrize(
+    ("family", "mixes"), [("gpt2", "transformer.h.1.attn.c_proj"), ("llama", "model.layers.1.self_attn.o_proj")]
+)
+def test_a_patched_head_does_what_it_does_in_theirs(family, mixes, written) -> None:
+    import transformers
+
+    opened, other, kept = open_folder(written(family)), "it was cold.", {}
+    theirs = getattr(transformers, json.loads((written(family) / CONFIG).read_text())["architectures"][0])
+    theirs = theirs.from_pretrained(written(family)).eval()
+
+    def keep(_, inputs):
+        kept["other"] = inputs[0][0, -1].clone()
+
+    def put(_, inputs):
+        X, width = inputs[0].clone(), inputs[0].shape[-1] // H
+        X[0, -1, 2 * width : 3 * width] = kept["other"][2 * width : 3 * width]
+        return (X,)
+
+    def following(text, hook=None):
+        handle = theirs.get_submodule(mixes).register_forward_pre_hook(hook) if hook else None
+        with torch.no_grad():
+            told = theirs(opened.ids(text)).logits[0, -1].softmax(dim=-1)
+        if handle:
+            handle.remove()
+        return told
+
+    following(other, keep)
+    before, after = following(SENTENCE), following(SENTENCE, put)
+    assert (before - after).abs().max() > 1e-5
+    size = len(before)
+    rows = patched(opened, SENTENCE, other, layer=2, head=3, most=size)
+    want = before.sort(descending=True).indices
+    assert_close(torch.tensor([row[1] for row in rows]), before[want], rtol=1e-4, atol=1e-6)
+    assert_close(torch.tensor([row[2] for row in rows]), after[want], rtol=1e-4, atol=1e-6)
+    assert all(one == two for _, one, two in patched(opened, SENTENCE, SENTENCE, layer=1, head=1))
+
+
+@pytest.mark.parametrize(
+    ("family", "said", "sentence"),
+    [
+        ("bert", {}, "not in BERT"),
+        ("marian", {}, "not in Marian"),
+        ("gpt2", {"layer": 3}, "no layer 3: this model's are 1 to 2"),
+        ("gpt2", {"head": 0}, "no head 0"),
+        ("gpt2", {"other": ""}, "no tokens"),
+        ("gpt2", {"text": "the animal " * 40}, "the model knows"),
+    ],
+)
+def test_what_cannot_be_patched_has_a_sentence(family, said, sentence, written) -> None:
+    with pytest.raises(NotSupported, match=sentence):
+        patched(open_folder(written(family)), **{"text": SENTENCE, "other": "cold", "layer": 1, "head": 1, **said})
+
+
 # the command
+
+
+def test_tfm_load_patches_a_head(written, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    load(written("llama"), SENTENCE, patch="2.3", other="it was cold.")
+    shown = capsys.readouterr().out
+    assert "head 3 of layer 2 patched" in shown and len(re.findall(r"%  *\d+\.\d%", shown)) >= 5
+    assert not [*tmp_path.iterdir()]
+    for one in ({"patch": "2.3"}, {"other": "cold"}, {"patch": "2", "other": "cold"}):
+        with pytest.raises(Refusal, match="A patch needs a sentence"):
+            load(written("llama"), SENTENCE, **one)
 
 
 def tfm(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:

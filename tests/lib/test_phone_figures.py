@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.lines import Line2D
 
-from tfm_lib.drawing.display import figure, show
+from tfm_lib.drawing.display import figure, show, svg_text
 from tfm_lib.drawing.phone import NARROW, narrow
 
 LONG = "the very long name of some arm of a trial"
@@ -88,3 +88,12 @@ def test_a_power_of_ten_stays_whole_and_a_line_keeps_its_look():
     assert not any("\n" in label.get_text() for label in ax.get_yticklabels())
     (legend,) = fig.legends
     assert ":" in {line.get_linestyle() for line in legend.findobj(Line2D)}
+
+
+@pytest.mark.parametrize(("top", "ticks"), [(100, ["10⁻¹", "10⁰", "10¹", "10²"]), (0.7, ["2·10⁻¹", "6·10⁻¹"])])
+def test_ticks_of_a_log_axis_are_text_in_the_type_of_the_page(top, ticks):
+    fig, ax = figure()
+    ax.plot([0, 1], [0.15, top])
+    ax.set(yscale="log", xticks=[], ylim=(0.1, top))
+    for svg in (svg_text(fig), svg_text(fig)):
+        assert "tspan" not in svg and [f">{tick}</text>" in svg for tick in ticks] == [True] * len(ticks)

@@ -151,6 +151,12 @@ class _summary(nodes.General, nodes.TextElement):
     pass
 
 
+def _visit_summary(self, node: _summary) -> None:
+    self.body.append("<summary>")
+    if "numbered" in node:
+        self.add_fignumber(node["numbered"])
+
+
 def _visit_folded(self, node: folded) -> None:
     attributes = {"open": "open"} if node.get("opened") else {}
     if node.get("exercise"):
@@ -229,7 +235,7 @@ def _joined(cells: list[HideCodeCellNode]) -> nodes.Element:
 
 
 class Cards(SphinxPostTransform):
-    """Make one card of each exercise: its statement, its cells, and a row with its hints and its solution."""
+    """Make one card of each exercise, the first one open: statement, cells, and a row with hints and solution."""
 
     default_priority = GatherFoldedCode.default_priority + 1
     formats = ("html",)
@@ -239,21 +245,33 @@ class Cards(SphinxPostTransform):
             if section["ids"][:1] == ["exercises"]:
                 for cell in [child for child in section if child.astext().strip() == IMPORT]:
                     section.remove(cell)  # which only a notebook needs
-                for exercise in [child for child in section if is_exercise_node(child)]:
-                    _make_card(section, exercise)
+                for i, exercise in enumerate([child for child in section if is_exercise_node(child)]):
+                    _make_card(section, exercise, opened=i == 0)
 
 
-def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
+def _make_card(section: nodes.section, exercise: nodes.Element, opened: bool) -> None:
     at = section.index(exercise)
     behind = takewhile(lambda node: isinstance(node, folded) or "cell" in node.get("classes", ()), section[at + 1 :])
     parts = [exercise, *behind]
-    section[at : at + len(parts)] = [nodes.container("", classes=["tfm-exercise"])]
     folds = [part for part in parts if isinstance(part, folded)]
     hints = [part for part in folds if "hint" in part["classes"]]
     others = [part for part in folds if part not in hints]
-    section[at] += [part for part in parts if part not in folds]
-    section[at] += _lines(others)
-    section[at] += nodes.container("", *_one_fold(hints), *others, classes=["tfm-row"])
+    card = folded("", _head(exercise), classes=["tfm-exercise"], opened=opened)
+    section[at : at + len(parts)] = [card]
+    card += [part for part in parts if part not in folds]
+    card += _lines(others)
+    card += nodes.container("", *_one_fold(hints), *others, classes=["tfm-row"])
+
+
+def _head(exercise: nodes.Element) -> _summary:
+    """Take title, minutes and stars out of `exercise`: what is seen of it while it is closed."""
+    title, paragraph = exercise[:2]
+    exercise.remove(title)
+    head = _summary("", "", *title.children, numbered=exercise)
+    if [type(child) for child in paragraph] == [nodes.emphasis]:
+        exercise.remove(paragraph)
+        head += [nodes.Text("\N{EN SPACE}"), *paragraph.children]
+    return head
 
 
 def _lines(folds: list[folded]) -> list[nodes.raw]:
@@ -296,7 +314,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("kicker", Kicker)
     app.add_directive("dropdown", Dropdown, override=True)
     app.add_node(folded, html=(_visit_folded, _tags("", "</details>\n")[1]))
-    app.add_node(_summary, html=_tags("<summary>", "</summary>\n"))
+    app.add_node(_summary, html=(_visit_summary, _tags("", "</summary>\n")[1]))
     app.add_node(HideCodeCellNode, override=True, html=(_visit_hidden_cell, _tags("", "</details>\n")[1]))
     app.add_post_transform(Tidy)
     app.add_post_transform(GatherFoldedCode)

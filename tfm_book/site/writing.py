@@ -44,7 +44,7 @@ def copy_scripts(app: Sphinx) -> None:
 def offer(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    if 'class="tfm-exercise ' in context.get("body", ""):
+    if 'class="tfm-exercise"' in context.get("body", ""):
         context["script_files"].append(script(f"{OURS}/write.js", priority=900, defer="defer"))
         context["tfm_setup"] = imports_of(Path(app.env.doc2path(pagename)).read_text(encoding="utf-8"))
 

@@ -87,6 +87,7 @@ def svg_text(fig: Figure) -> str:
     import matplotlib.pyplot as plt
 
     _cells_for_pixels(fig)
+    _powers_as_text(fig)
     buffer = io.StringIO()
     salt = f"figure {next(_serial)}"  # ids differ between the figures of a page, but not between builds
     with plt.rc_context({**_style(), "svg.hashsalt": salt}):
@@ -125,6 +126,22 @@ def _cells_for_pixels(fig: Figure) -> None:
             image.remove()
 
 
+def _powers_as_text(fig: Figure) -> None:
+    """Write the ticks of log axes as text, 10³: as formulas they would have a typeface of their own."""
+    from matplotlib.ticker import LogFormatterSciNotation
+
+    class Powers(LogFormatterSciNotation):
+        def __call__(self, x, pos=None):
+            formula = super().__call__(x, pos)
+            power = re.search(r"\{([^{]*)10\^\{(-?\d+)\}", formula)
+            return power[1].replace(r"\times", "·") + _power_of_ten(power[2]) if power else formula
+
+    for axis in (axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)):
+        for formatter in (axis.get_major_formatter(), axis.get_minor_formatter()):
+            if isinstance(formatter, LogFormatterSciNotation):
+                formatter.__class__ = Powers  # everything else about it stays as the figure has set it
+
+
 def _between_weights(colour: str) -> str:
     """Return a heat-map colour as a mixture of the scheme's colours; return any other colour unchanged."""
     low, high = colours()["w0"], colours()["w1"]
@@ -138,7 +155,11 @@ def _between_weights(colour: str) -> str:
 def scientific(x: float, digits: int = 1) -> str:
     """Write a number as a power of ten: 0.00021 as 2.1·10⁻⁴."""
     front, exponent = f"{x:.{digits}e}".split("e")
-    return f"{front}·10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{front}·{_power_of_ten(exponent)}"
+
+
+def _power_of_ten(exponent: str) -> str:
+    return "10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def glue(name: str, value: Any) -> None:

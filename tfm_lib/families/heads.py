@@ -1,4 +1,4 @@
-"""Show the attention heads of a loaded model on a sentence, in the book's widget or as a page."""
+"""Show the attention heads of a loaded model on a sentence, in the book's widget or as a page, and patch one of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tfm_lib._errors import require_kind
+from tfm_lib._trace import trace
 from tfm_lib.families.folder import Opened
 from tfm_lib.families.marian import Marian
 from tfm_lib.families.settings import NotSupported
@@ -49,6 +50,50 @@ def page(opened: Opened, text: str, folder: Path, target: str | None = None) -> 
     n_heads, n, m = (len(widget.weights[widget.kind][0]), *(len(words) for words in widget.tokens))
     title = f"{opened.family.name}: the heads of {folder.resolve().name}"
     return page_of(widget, title, [summary(opened), *opened.notes], still=n_heads * n * m <= DRAWN)
+
+
+def patched(
+    opened: Opened, text: str, other: str, layer: int, head: int, most: int = 5
+) -> list[tuple[str, float, float]]:
+    """Return the likeliest next tokens after `text`, each with its probability before and after a head is patched.
+
+    At the last token the head, counted from 1 as in the page, gives what it gives at the last token of `other`. The
+    tokens are the `most` likeliest before and after.
+    """
+    require_kind("opened", opened, Opened)
+    model, config = opened.model, opened.model.config
+    if not hasattr(model, "caches"):
+        raise NotSupported(
+            f"A head is patched where the next token is predicted, in a GPT-2 or a Llama, not in {opened.family.name}."
+        )
+    for what, number, count in (("layer", layer, config.n_layers), ("head", head, config.n_heads)):
+        if not 1 <= number <= count:
+            raise NotSupported(f"There is no {what} {number}: this model's are 1 to {count}.")
+    read = {name: opened.encoded(name)[0] for name in (text, other)}
+    for ids in read.values():
+        if not ids.numel():
+            raise NotSupported("A text has no tokens: give one with a word in it.")
+        if ids.shape[1] > config.max_len:
+            raise NotSupported(f"A text has {ids.shape[1]} tokens, and the model knows {config.max_len} positions.")
+    place = f"layers.{layer - 1}.self_attention.heads"
+
+    def change(here: torch.Tensor) -> torch.Tensor:
+        width = here.shape[-1] // config.n_heads
+        part = slice(width * (head - 1), width * head)
+        here[:, -1, part] = seen[place][:, -1, part]
+        return here
+
+    try:
+        with torch.no_grad():
+            before = model(read[text])[0, -1].softmax(dim=-1)
+            with trace(model, place) as seen:
+                model(read[other])
+            with trace(model, "", replace={place: change}):
+                after = model(read[text])[0, -1].softmax(dim=-1)
+    except ValueError as error:
+        raise NotSupported(f"{UNREAD} {error}") from error
+    shown = dict.fromkeys([*before.topk(most).indices.tolist(), *after.topk(most).indices.tolist()])
+    return [(opened.token(i), before[i].item(), after[i].item()) for i in shown]
 
 
 def summary(opened: Opened) -> str:

@@ -21,7 +21,6 @@ WORDS = Words(
     heat=", temperature {temperature:g}",
     compare="Compare: weights of the keys",
     mix="Mix: output {output}",
-    scale="{axis} (linear scale)",
     first="first number of the value",
     second="second number",
     value="value",
@@ -143,8 +142,7 @@ class SoftLookup(Widget):
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
         reach = 1.5 * max(np.abs(self.K).max(), np.abs(self.value).max() / 1.4, 1e-9)
         wide = {"xlim": (-reach, reach), "ylim": (-reach, reach), "aspect": "equal"}
-        across, up = (say.scale.format(axis=axis) for axis in self.axes)
-        plane = draw.Plane(left, across, up, title=say.compare, **wide)
+        plane = draw.Plane(left, *self.axes, title=say.compare, **wide)
         plane.rule(y=0, colour="line")
         plane.rule(x=0, colour="line")
         tie = {"colour": "broken", "dash": "--"} if self.uniform else {"colour": "query"}
@@ -152,15 +150,13 @@ class SoftLookup(Widget):
         _points(left, self.K, [f"{a} {w:.2f}" for a, w in zip(self.labels, weights)], "D", "key")
         _points(left, [self.value], [say.shared["query"]], "o", "query", beside=(8, 4))
         if len(output) == 2:
-            plane = draw.Plane(right, say.scale.format(axis=say.first), say.scale.format(axis=say.second))
+            plane = draw.Plane(right, say.first, say.second)
             _star(plane, self.V, output, weights, tie if self.uniform else {"colour": "value"})
             _points(right, self.V, self.labels, "s", "value")
             _points(right, [output], [say.shared["output"]], "o", "value", beside=(-12, -18))
             right.set(**(wide if self.K == self.V else {}))
         else:
-            plane = draw.Plane(
-                right, say.scale.format(axis=self.worth), say.scale.format(axis=say.weight), ylim=(0, 1.12)
-            )
+            plane = draw.Plane(right, self.worth, say.weight, ylim=(0, 1.12))
             places = [value for (value,) in self.V]
             plane.stems(places, 0, weights, "value", alpha=0.5)
             _points(right, list(zip(places, weights)), self.labels, "s", "value")

@@ -19,8 +19,8 @@ MERGING = Words(
     title="Tokeniser",
     question="Which words become one piece, and which stay in pieces to the end?",
     alt="After {used} merges the sentence “{sentence}” has {count} pieces for {words} words: {pieces}.",
-    merges="merges (linear)",
-    pieces="pieces (linear)",
+    merges="merges",
+    pieces="pieces",
     words="words",
 )
 LONGEST_TEXT = 120

@@ -32,7 +32,6 @@ DEPTH = Words(
     "({least:.2g} to {most:.2g}, depending on the seed). On its way down: {way}.{part}",
     part=" The picture follows it through {passed} of {depth} layers, where its length is {now:.2g}.",
     heading="{norm}, {cuts}",
-    linear="{axis} (linear)",
     log="{axis} (log)",
     cut="cut",
 )
@@ -124,7 +123,7 @@ class GradientThroughDepth(Widget):
                 draw.write(tower, 0.2, i + 0.5, say.cut, "broken", fontsize=8, rotation=90, backgroundcolor="none")
         draw.bare(tower)
         tower.tick_params(labelleft=False)
-        names = {"x": say.log.format(axis=say.shared["length"]), "y": say.linear.format(axis=say.shared["layer"])}
+        names = {"x": say.log.format(axis=say.shared["length"]), "y": say.shared["layer"]}
         heading = say.heading.format(norm=say.shared["norms"][self.norm], cuts=self._cuts())
         plane = draw.Plane(ax, **names, log="x", title=heading, xlim=self.ends(), yticks=layers)
         ax.tick_params(labelleft=True)

@@ -100,7 +100,13 @@ export function card({ model, el, state, grows, fits = {}, below }) {
       bubble.style.transform = `translate(calc(${x}px - 50%), calc(${at.top - home.top - 6}px - 100%))`;
     });
   }
-  stops.push(onWidth(root, () => tip())); // its position depends on the width
+  /* From its first use on the card does not shrink, so that the page below it stays, until its width changes or Reset. */
+  const hold = (height) => (root.style.minHeight = height);
+  const tall = () => hold(`${root.offsetHeight}px`);
+  stops.push(onWidth(root, () => (tip(), hold("")))); // a tip's position depends on the width
+  const grown = new ResizeObserver(() => root.style.minHeight && tall());
+  grown.observe(root);
+  stops.push(() => grown.disconnect());
 
   let noteTimer;
   function tell(text) {
@@ -123,6 +129,7 @@ export function card({ model, el, state, grows, fits = {}, below }) {
     const later = () => {
       if (waiting) return;
       waiting = true;
+      root.style.minHeight || tall();
       queueMicrotask(() => {
         waiting = false;
         if (gone) return;
@@ -152,7 +159,7 @@ export function card({ model, el, state, grows, fits = {}, below }) {
     };
     addEventListener("hashchange", restore);
     const asLink = () => hashFor(key, snapshot(), first);
-    const reset = action("reset", WORDS.reset, WORDS.resetHint, () => ((strange = false), set(structuredClone(first)), later()));
+    const reset = action("reset", WORDS.reset, WORDS.resetHint, () => ((strange = false), set(structuredClone(first)), later(), hold("")));
     foot.append(
       note,
       action("link", WORDS.link, WORDS.linkHint, async () => (inBar = await linkTo(asLink(), tell))),

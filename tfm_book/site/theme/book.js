@@ -67,12 +67,12 @@
     });
   }
   $("[data-print]")?.addEventListener("click", () => print());
-  // On paper a prediction tells its answer, and a widget is drawn as it stands here, only smaller; folds stay as they are.
+  // On paper a prediction tells its answer, exercises are open, and a widget is drawn as it stands here, only smaller; folds stay.
   const ON_PAPER = 620; // CSS pixels that A4 and Letter have room for, less the frame of a box
   const wide = (card) => Math.max(0, ...[card, ...$$(".tfm-stage *", card)].map((node) => node.scrollWidth - node.clientWidth)
     .filter((over, i, all) => i === 0 || over > 1));
   addEventListener("beforeprint", () => {
-    for (const answer of $$("details.tfm-answer")) {
+    for (const answer of $$("details.tfm-answer, .tfm-exercise")) {
       if (answer.hidden || !answer.open) answer.dataset.printed = `${Number(answer.hidden)}${Number(answer.open)}`;
       answer.hidden = false;
       answer.open = true;
@@ -203,6 +203,7 @@
   });
   reach();
   addEventListener("resize", reach);
+  addEventListener("toggle", reach, true);
   document.fonts?.ready.then(reach);
 
   // A report names the section in which the reader clicked last, and the widget there as it stands.
@@ -251,6 +252,7 @@
   };
   const hold = () => {
     try { held = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { held = null; }
+    held?.closest(".tfm-exercise")?.setAttribute("open", ""); // as most browsers do
     keep();
     calm();
   };
