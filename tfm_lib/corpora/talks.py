@@ -16,6 +16,7 @@ from tfm_lib.corpora.stories import (
     CONTAINERS,
     GIRLS,
     BOYS,
+    COLOURS,
     PLACES,
     THINGS,
     Inconsistent,
@@ -64,13 +65,13 @@ def _questions(world: World) -> list[tuple[str, str]]:
     """
     where = [(f"where is {name}", f"{name} was in the {world.where[name]}") for name in world.people]
     who = [
-        (f"who has the {thing}", f"the {world.named(thing)} was with {world.where[thing]}") for thing in world.things
+        (f"who has the {world.named(thing)}", f"the {world.named(thing)} was with {world.where[thing]}") for thing in world.things
     ]
     colour = [(f"what colour is the {thing}", f"the {thing} is {colour}") for thing, colour in world.colours.items()]
     name, thing = world.love
     love = [
         (asked, f"{name} loved the {world.named(thing)}")
-        for asked in (f"what does {name} love", f"who loves the {thing}")
+        for asked in (f"what does {name} love", f"who loves the {world.named(thing)}")
     ]
     kinds = [kind for kind in (where, who, colour, love) if kind]
     most = max(map(len, kinds))
@@ -81,7 +82,7 @@ def _unanswerable(world: World, draw: random.Random) -> tuple[str, str]:
     absent = draw.choice([each for each in THINGS if each not in world.where])
     stranger = draw.choice([each for each in (*GIRLS, *BOYS) if each not in world.where])
     asked = (
-        f"who has the {absent}",
+        f"who has the {draw.choice(COLOURS)} {absent}",
         f"what colour is the {absent}",
         f"where is {stranger}",
         f"what does {stranger} love",

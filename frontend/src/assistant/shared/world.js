@@ -29,10 +29,10 @@ const QUESTIONS = [
     return where[each] && `in the ${where[each]}`;
   }],
   [/^where is (\S+)$/, ({ where }, name) => where[name] && `${name} was in the ${where[name]}`],
-  [/^who has the (\S+)$/, (world, thing) => world.where[thing] && `${held(world, thing)} was with ${world.where[thing]}`],
+  [/^who has the (?:\S+ )?(\S+)$/, (world, thing) => world.where[thing] && `${held(world, thing)} was with ${world.where[thing]}`],
   [/^what colour is the (\S+)$/, ({ colours }, thing) => colours[thing] && `the ${thing} is ${colours[thing]}`],
   [/^what does (\S+) love$/, (world, name) => world.loves?.[0] === name && loved(world)],
-  [/^who loves the (\S+)$/, (world, thing) => world.loves?.[1] === thing && loved(world)],
+  [/^who loves the (?:\S+ )?(\S+)$/, (world, thing) => world.loves?.[1] === thing && loved(world)],
 ];
 const UNTOLD = "the story does not say";
 
