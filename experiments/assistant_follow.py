@@ -24,6 +24,7 @@ SEEDS = [0, 1, 2, 3, 4]
 SIZES = {100: 200, 1000: 800, 10000: 3200}  # examples, and updates
 RATE = 1e-3
 ASKED, TOLD, LONG, SHORT = 400, 150, 170, 12  # how many are judged, and how long they may become
+NUCLEUS = 0.9
 
 
 def measured(model: DecoderOnly) -> dict[str, float]:
@@ -36,7 +37,7 @@ def measured(model: DecoderOnly) -> dict[str, float]:
     }
     for name, held_out in (("follow", False), ("new", True)):
         tasks = [instruction(f"test {i}", held_out) for i in range(TOLD)]
-        found[name] = share(are_right(tasks, said(model, [task.given for task in tasks], LONG)))
+        found[name] = share(are_right(tasks, said(model, [task.given for task in tasks], LONG, 1.0, top_p=NUCLEUS)))
     return {**found, "forgotten": forgotten(model)}
 
 

@@ -85,9 +85,10 @@ def said(
     most: int,
     temperature: float = 0.0,
     seed: int = 0,
+    top_p: float | None = None,
     rows: int = 256,
 ) -> list[list[str]]:
-    """Return what the model says after each of `given`, at most `most` words, greedily or at a temperature."""
+    """Return what the model says after each of `given`, at most `most` words, greedily or at a temperature, from a nucleus."""
     by_length, generator = defaultdict(list), torch.Generator().manual_seed(seed)
     for i, words in enumerate(given):
         by_length[len(words)].append(i)
@@ -97,7 +98,9 @@ def said(
             some = places[start : start + rows]
             ids = torch.tensor([VOCABULARY.encode(given[i]) for i in some])
             how = (model, ids, VOCABULARY.bos_id, VOCABULARY.eos_id, min(most, LONGEST - 2 - length))
-            written = sample(*how, temperature, generator=generator) if temperature else greedy_decode(*how)
+            written = (
+                sample(*how, temperature, top_p=top_p, generator=generator) if temperature else greedy_decode(*how)
+            )
             for i, row in zip(some, written.tolist(), strict=True):
                 found[i] = VOCABULARY.decode(row)
     return found

@@ -4,10 +4,11 @@ from collections import Counter
 
 import pytest
 
-from tfm_lib.corpora.stories import PLACES, WORDS, read_story, story
+from tfm_lib.corpora.stories import BOYS, GIRLS, PETS, PLACES, WORDS, read_story, story
 from tfm_lib.corpora.talks import (
     HELD_OUT,
     LONGER,
+    NUMBERS,
     TRAINED,
     UNTOLD,
     facts,
@@ -65,16 +66,46 @@ def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_w
     assert 3 <= happenings(words) <= 6
 
 
-def test_what_is_held_out_is_asked_for_by_no_other():
-    def kinds(task):
-        text = " ".join(task.given)
-        loves = text.split(" loves ")
-        love = [] if len(loves) == 1 else ["love" if "some" not in text else "what" if "somebody" in text else "who"]
-        marks = {"pet": "there is", "ends": "it ends", "count": "things happen"}
-        return tuple(sorted([*love, *(kind for kind, mark in marks.items() if mark in text)]))
+def kinds(task) -> set[str]:
+    """What an instruction asks for, read from its words."""
+    text = " ".join(task.given)
+    named = (
+        text.removeprefix("tell a story with ").split(" in which ")[0].split(" :")[0] if "story with" in text else ""
+    )
+    people = {*GIRLS, *BOYS}
+    kind = lambda each: "person" if each in people else "pet" if each.split()[-1] in PETS else "thing"  # noqa: E731
+    marks = {"love": "loves", "ends": "it ends", "count": "things happen"}
+    return {kind(each) for each in named.split(" and ") if each} | {
+        name for name, mark in marks.items() if mark in text
+    }
 
-    assert not HELD_OUT & {kinds(instruction(seed)) for seed in range(200)}
-    assert {kinds(instruction(seed, held_out=True)) for seed in range(60)} == HELD_OUT
+
+def test_what_is_held_out_is_asked_for_by_no_other():
+    trained, others = ([kinds(instruction(seed, held_out)) for seed in range(200)] for held_out in (False, True))
+    assert not any(pair <= some for pair in HELD_OUT for some in trained)
+    assert all(any(pair <= some for pair in HELD_OUT) for some in others)
+    assert len({frozenset(some) for some in trained}) > 20 and all(1 <= len(some) <= 3 for some in trained)
+    assert set().union(*trained) == {"person", "thing", "pet", "love", "ends", "count"}
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_each_condition_is_asked_of_the_story(held_out):
+    """A story that lacks one thing that was asked for does not follow; one that has all does."""
+    tasks = [instruction(seed, held_out) for seed in range(30)]
+    stories = [story(seed) for seed in range(80)]
+    for task in tasks:
+        text, wanted = " ".join(task.given), kinds(task)
+        for told in stories:
+            has = [
+                "person" not in wanted or bool(set(task.given) & set(told.world.people)),
+                "pet" not in wanted or bool(set(task.given) & set(told.world.pets)),
+                "ends" not in wanted or ("well" in task.given) == ("happy" in told.words),
+                "count" not in wanted or f"{NUMBERS[happenings(told.words) - 3]} things" in text,
+            ]
+            if task.is_right(told.words):
+                assert all(has), text
+            elif not wanted & {"love", "thing"} and ("person" not in wanted or "loves" not in text):
+                assert not all(has), text
 
 
 @pytest.mark.parametrize("hops", [*TRAINED, *LONGER])

@@ -65,7 +65,8 @@ def _questions(world: World) -> list[tuple[str, str]]:
     """
     where = [(f"where is {name}", f"{name} was in the {world.where[name]}") for name in world.people]
     who = [
-        (f"who has the {world.named(thing)}", f"the {world.named(thing)} was with {world.where[thing]}") for thing in world.things
+        (f"who has the {world.named(thing)}", f"the {world.named(thing)} was with {world.where[thing]}")
+        for thing in world.things
     ]
     colour = [(f"what colour is the {thing}", f"the {thing} is {colour}") for thing, colour in world.colours.items()]
     name, thing = world.love
@@ -96,22 +97,34 @@ def _called(each: str) -> str:
 
 # What an instruction can ask for: how it is said, and whether a story with this world has it.
 Condition = tuple[str, Callable[[Story], bool]]
+WITH, WHICH = ("person", "thing", "pet"), ("love", "ends", "count")  # "a story with …", "in which …"
 
 
-def conditions(told: Story) -> dict[str, Condition]:
-    """Return what an instruction could ask for so that `told` follows it, by kind."""
-    name, thing = told.world.love
-    pets = list(told.world.pets)
-    count = happenings(told.words)
+def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
+    """Return what an instruction could ask for so that `told` follows it, by kind, with names drawn from the story's."""
+    world = told.world
+    lover, loved = world.love
+    name, thing, pets = draw.choice(world.people), draw.choice([*world.colours, ""]), world.pets
+    colour, count = world.colours.get(thing, ""), happenings(told.words)
     ends = "well" if "happy" in told.words else "badly"
-    return {
-        "who": (f"{name} loves something", lambda other: other.world.love[0] == name),
-        "what": (f"somebody loves the {thing}", lambda other: other.world.love[1] == thing),
-        "love": (f"{name} loves the {thing}", lambda other: other.world.love == (name, thing)),
-        **({"pet": (f"there is a {pets[0]}", lambda other: pets[0] in other.world.pets)} if pets else {}),
+    possible: dict[str, Condition] = {
+        "person": (name, lambda other: name in other.world.people),
+        "love": (
+            f"{lover} loves the {world.named(loved)}",
+            lambda other: _loves(other.world) == (lover, world.named(loved)),
+        ),
         "ends": (f"it ends {ends}", lambda other: ("happy" in other.words) == (ends == "well")),
         "count": (f"{NUMBERS[count - 3]} things happen", lambda other: happenings(other.words) == count),
     }
+    if thing:
+        possible["thing"] = f"a {colour} {thing}", lambda other: other.world.colours.get(thing) == colour
+    if pets:
+        possible["pet"] = f"a {pets[0]}", lambda other: pets[0] in other.world.pets
+    return possible
+
+
+def _loves(world: World) -> tuple[str, str]:
+    return world.love[0], world.named(world.love[1])
 
 
 def happenings(words: Sequence[str]) -> int:
@@ -121,8 +134,7 @@ def happenings(words: Sequence[str]) -> int:
     return words[begun + 1 : words.index("end")].count(".")
 
 
-LOVED = "who", "what", "love"  # one of them at most
-HELD_OUT = frozenset({("ends", "pet"), ("count", "who"), ("ends", "love")})  # asked together in no training
+HELD_OUT = ({"ends", "pet"}, {"count", "person"}, {"person", "thing"})  # asked together in no training
 
 
 def instruction(seed: int | str, held_out: bool = False) -> Task:
@@ -130,23 +142,23 @@ def instruction(seed: int | str, held_out: bool = False) -> Task:
     draw = random.Random(f"instruction {seed}")
     for attempt in range(1000):
         told = story(f"instruction {seed} {attempt}")
-        possible = conditions(told)
-        askable = [draw.choice(LOVED), *(kind for kind in possible if kind not in LOVED)]
-        kinds = tuple(sorted(draw.sample(askable, draw.randint(1, min(3, len(askable))))))
-        if (kinds in HELD_OUT) == held_out:
+        possible = conditions(told, draw)
+        kinds = draw.sample(sorted(possible), draw.randint(1, 3))
+        if held_out == any(pair <= {*kinds} for pair in HELD_OUT):
             break
-    order = draw.sample(kinds, len(kinds))
-    wanted = [possible[kind] for kind in order]
-    given = f"tell a story in which {' and '.join(text for text, _ in wanted)} : ".split()
+    given = ["tell a story"]
+    for word, some in (("with", WITH), ("in which", WHICH)):
+        if wanted := [possible[kind][0] for kind in kinds if kind in some]:
+            given.append(f"{word} {' and '.join(wanted)}")
 
     def is_right(words: Sequence[str]) -> bool:
         try:
             other = read_story(words)
         except Inconsistent:
             return False
-        return all(has(other) for _, has in wanted)
+        return all(possible[kind][1](other) for kind in kinds)
 
-    return Task("instruction", tuple(given), tuple(told.words), is_right)
+    return Task("instruction", tuple(f"{' '.join(given)} :".split()), tuple(told.words), is_right)
 
 
 CHAINS = 3  # of facts, all of one length: whoever guesses among the places is right in one case of three
