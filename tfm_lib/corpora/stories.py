@@ -37,7 +37,7 @@ OPENINGS = ("once", "long ago", "one day", "last summer", "in a small town", "no
 VERBS = ("laughed", "sang", "slept", "waited", "danced", "whistled")
 # What stands between them; a model's vocabulary is all of these.
 GLUE = (
-    ", . a ago and day end far from happy here in last long loved not once one ran sad small so summer the there to town "
+    ", . : a ago and day end far from happy here in last long loved not once one ran sad small so summer the there to town "
     "was went were with"
 ).split()
 WORDS = tuple(sorted({*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS, *VERBS, *GLUE}))
@@ -214,10 +214,12 @@ def _tell(teller: _Teller) -> World:
 
 def _introduce(teller: _Teller, world: World) -> None:
     """Say who there is, where they are, what they have, and who loves what."""
-    teller.of(OPENINGS)
-    teller.say("there were")
-    for after in (",", "and", "."):
-        world.people.append(teller.of(name for name in (*GIRLS, *BOYS) if name not in world.people))
+    hero, thing = _title(teller)
+    for left, after in zip((3, 2, 1), (",", "and", ".")):
+        others = [name for name in (*GIRLS, *BOYS) if name not in (*world.people, hero)]
+        first = 0.0 if hero in ("", *world.people) else 1 / left
+        weights = {**dict.fromkeys(others, (1 - first) / len(others)), hero: first}
+        world.people.append(teller.choose(_possible(weights)))
         teller.say(after)
     for name in world.people:
         teller.say(f"{name} was in the")
@@ -225,20 +227,48 @@ def _introduce(teller: _Teller, world: World) -> None:
         teller.say(".")
     while True:
         loves = LOVES[len(world.things)]
-        first = teller.choose(_possible({"a": 1 - loves, **dict.fromkeys(world.people, loves / len(world.people))}))
+        lovers = [hero] if hero else world.people
+        first = teller.choose(_possible({"a": 1 - loves, **dict.fromkeys(lovers, loves / len(lovers))}))
         if first != "a":
             teller.say("loved the")
-            world.love = first, teller.of(map(world.named, world.things)).split()[-1]
+            world.love = first, teller.of([thing] if thing else map(world.named, world.things)).split()[-1]
             teller.say(".")
             return
-        new = {**dict.fromkeys(COLOURS, 1.0), **({} if world.pets else dict.fromkeys(PETS, 0.4))}
-        thing = kind = teller.choose(new)
-        if kind in COLOURS:
-            thing = teller.of(each for each in (*THINGS, *CONTAINERS) if each not in world.colours)
-            world.colours[thing] = kind
+        each = teller.choose(_new(world, thing))
+        if each not in PETS:
+            world.colours[each.split()[-1]] = each.split()[0]
         teller.say("was with")
-        world.where[thing] = teller.of(world.people)
+        world.where[each.split()[-1]] = teller.of(world.people)
         teller.say(".")
+
+
+def _title(teller: _Teller) -> tuple[str, str]:
+    """Begin the story; half of them have a title that names who loves what."""
+    names = (*GIRLS, *BOYS)
+    hero = teller.choose({**dict.fromkeys(OPENINGS, 1.0), **dict.fromkeys(names, len(OPENINGS) / len(names))})
+    if hero in OPENINGS:
+        teller.say("there were")
+        return "", ""
+    teller.say("and the")
+    thing = f"{teller.of(COLOURS)} {teller.of((*THINGS, *CONTAINERS))}"
+    teller.say(":")
+    teller.of(OPENINGS)
+    teller.say("there were")
+    return hero, thing
+
+
+KINDS = (*THINGS, *CONTAINERS)
+ALL = tuple(f"{colour} {each}" for colour in COLOURS for each in KINDS)
+
+
+def _new(world: World, wanted: str) -> dict[str, float]:
+    """What may be introduced: what the title names is the first thing or the second."""
+    taken, pets = set(world.colours), {} if world.pets else dict.fromkeys(PETS, 0.4)
+    due = 0.0 if not wanted or wanted.split()[-1] in taken else 1.0 if world.things else 0.5
+    free = [each for each in ALL if each != wanted and each.split()[1] not in taken and (not wanted or each.split()[1] != wanted.split()[1])]
+    rest = (1 - due) / (len(COLOURS) + sum(pets.values()))
+    weights = {**dict.fromkeys(free, rest * len(COLOURS) / len(free)), **{pet: rest * weight for pet, weight in pets.items()}}
+    return _possible({**weights, **({wanted: due} if due else {})})
 
 
 def _happen(teller: _Teller, world: World, ends: float) -> bool:
