@@ -112,5 +112,6 @@ def serve(pages: Path, folder: Path, port: int, open_browser: bool, tell: Callab
     }
     os.environ[IN_PAGES] = "1"
     server = Reading.initialize_server([f"--{name}={value}" for name, value in options.items()])
-    tell(f"http://127.0.0.1:{server.port}/{PREFIX}/{first}?token={token}")
+    address = f"http://127.0.0.1:{server.port}/{PREFIX}/{first}?token={token}"
+    server.io_loop.add_callback(tell, address)  # the server listens from the loop's first callback on, not before
     server.start()
