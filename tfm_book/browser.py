@@ -36,9 +36,9 @@ def find_browser() -> Path:
             return Path(application)
     for cache in filter(None, (os.environ.get("PLAYWRIGHT_BROWSERS_PATH"), *PLAYWRIGHT_CACHES)):
         found = sorted(Path(cache).expanduser().glob("chromium-*/chrome-*/**/[Cc]hrom*"))
-        for path in reversed(found):
-            if path.name in ("chrome", "Chromium", "Google Chrome for Testing") and os.access(path, os.X_OK):
-                return path
+        for program in reversed(found):
+            if program.name in ("chrome", "Chromium", "Google Chrome for Testing") and os.access(program, os.X_OK):
+                return program
     raise MissingBrowser(
         "No Chromium was found (looked for " + ", ".join(NAMES) + ", and for Playwright's). "
         "Install one (Debian, Ubuntu: apt install chromium; macOS: brew install --cask chromium; anywhere: "

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tfm_book.notebooks.contents import pages, pages_named
 from tfm_book.site.patches import build_sphinx, require_sphinx
@@ -46,7 +47,10 @@ def build(root: Path, out: Path | None = None, chapters: Sequence[str] = (), for
     html = out / "html"
     only = pages_named(chapters, root)
     before = _read(out / STATE)
-    now = {"machinery": _hash(root, MACHINERY, _packages()), "sources": _hash(root, _sources(root), _packages())}
+    now: dict[str, Any] = {
+        "machinery": _hash(root, MACHINERY, _packages()),
+        "sources": _hash(root, _sources(root), _packages()),
+    }
     if not force and before.get("sources") == now["sources"] and _all_there(html, before.get("pages", {})):
         return 0
     require_sphinx()  # if this fails, the book of the last build stays

@@ -87,7 +87,8 @@ def _facts(source: str) -> Facts:
                 (f"{node.module or ''}.{alias.name}".lstrip("."), node.level) for alias in node.names
             ]  # it may be a module
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "recorded":
-            strings += [f"experiments/results/{arg.value}.json" for arg in node.args if isinstance(arg, ast.Constant)]
+            names = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            strings += [f"experiments/results/{name}.json" for name in names if isinstance(name, str)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMES.fullmatch(node.value):
             strings.append(node.value)
     return tuple(imports), tuple(strings)

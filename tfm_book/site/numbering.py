@@ -14,7 +14,7 @@ def _number_per_book(app: Sphinx, env) -> list[str]:
 
 def _number_per_chapter(app: Sphinx, env) -> list[str]:
     env.tfm_fignumbers = figure_numbers(env)
-    anew = {
+    anew: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {
         docname: {kind: {id: (i,) for i, id in enumerate(ids, start=1)} for kind, ids in kinds.items()}
         for docname, kinds in env.tfm_fignumbers.items()
     }

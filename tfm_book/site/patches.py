@@ -28,7 +28,8 @@ def build_sphinx(root: Path, html: Path, **options: Any) -> int | BaseException:
 
 def require_sphinx() -> Callable[..., int | BaseException]:
     """Return jupyter-book's build function; raises ModuleNotFoundError if it or Sphinx is not installed."""
-    sys.modules.setdefault("rfc3987_syntax", None)
+    modules: dict[str, Any] = sys.modules
+    modules.setdefault("rfc3987_syntax", None)
     from jupyter_book.sphinx import build_sphinx as build
 
     find_plugins_once()

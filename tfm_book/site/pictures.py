@@ -48,7 +48,7 @@ def _visit_big_picture(self, node: big_picture) -> None:
         logger.warning("chapters/%s is missing", BIG_PICTURE, location=node, type="tfm", subtype="figure")
         raise nodes.SkipNode
     svg = ET.fromstring(path.read_text(encoding="utf-8"))
-    blocks = {block.get("data-block") for block in svg.iter() if block.get("data-block")}
+    blocks = {block.get("data-block", "") for block in svg.iter() if block.get("data-block")}
     if stem and stem not in blocks:
         known = ", ".join(sorted(blocks))
         logger.warning(

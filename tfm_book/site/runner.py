@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tfm_book.site.nursery import Nursery
 
@@ -93,7 +93,7 @@ def run_notebooks(
     async def work(folder: Path, nursery: Nursery, stopping: threading.Event) -> list[Run]:
         turn = asyncio.Semaphore(workers)
         # nbclient would set handlers of its own, which end its kernels and nothing else, and take ours away.
-        loop = asyncio.get_running_loop()
+        loop: Any = asyncio.get_running_loop()
         loop.add_signal_handler = loop.remove_signal_handler = lambda *_: False
 
         async def one(number: int, job: Job) -> Run:
@@ -108,7 +108,7 @@ def run_notebooks(
         for run in runs:
             if isinstance(run, BaseException):
                 raise run
-        return runs
+        return [run for run in runs if isinstance(run, Run)]
 
     with (
         _noting_signals() as stopping,
@@ -318,10 +318,18 @@ class Bars(Lines):
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            SpinnerColumn,
+            TaskID,
+            TextColumn,
+            TimeElapsedColumn,
+        )
 
         super().__init__(total)
-        self.tasks: dict[str, int] = {}
+        self.tasks: dict[str, TaskID] = {}
         self.progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),

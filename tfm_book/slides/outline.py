@@ -157,7 +157,7 @@ class _Outline:
         question = "".join(map(_whole, words))
         if "tfm-predict" in box.get_attribute_list("class"):
             right = [choice.has_attr("data-right") for choice in choices]
-            told = box.select(".tfm-answer > :not(summary, .tfm-outcome)")
+            told = [*box.select(".tfm-answer > :not(summary, .tfm-outcome)")]
         elif key := box.select_one(".tfm-key"):
             answer = key.select_one(".tfm-right")
             taken = str(answer.get("data-if", "")) if answer else ""

@@ -41,7 +41,9 @@ def box(
     from matplotlib.patches import Rectangle
 
     look = {"linewidth": 0 if edge == "none" else 1.2, **look}
-    return ax.add_patch(Rectangle((x, y), wide, high, facecolor=_colour(fill), edgecolor=_colour(edge), **look))
+    drawn = Rectangle((x, y), wide, high, facecolor=_colour(fill), edgecolor=_colour(edge), **look)
+    ax.add_patch(drawn)
+    return drawn
 
 
 def write(ax: Axes, x: float, y: float, words: str, colour: str = "ink", ha: str = "center", **look: Any) -> None:
@@ -61,7 +63,7 @@ def labels(
 ) -> None:  # fmt: skip
     """Label the rows, and the columns above or `below` the matrix, in the colours of `kinds`."""
     slanted = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
-    look = ({"rotation": 90, "va": "top"} if below else slanted) if turned else {}
+    look: dict[str, Any] = ({"rotation": 90, "va": "top"} if below else slanted) if turned else {}
     n, m = len(rows), len(cols)
     ax.set(xticks=np.arange(m) + 0.5, yticks=np.arange(n) + 0.5, xlim=(0, m), ylim=(n, 0))
     named = size is None or size >= SMALLEST
@@ -96,7 +98,9 @@ def heatmap(  # noqa: PLR0913, what may be drawn in a matrix, each by its name
     gap = {"color": colours()["card"], "linewidth": min(1.5, 24 / max(n, m))}
     ax.hlines(range(1, n), 0, m, **gap)
     ax.vlines(range(1, m), 0, n, **gap)
-    for i, j in np.ndindex(n, m) if text else ():
+    for i, j in np.ndindex(n, m):
+        if not text:
+            break
         ink = "card" if values[i, j] > top / 2 else "broken" if hidden is not None and all(hidden[i]) else "ink"
         write(ax, j + 0.5, i + 0.5, text(i, j), ink, fontsize=text_size)
     if focus is not None:
@@ -127,7 +131,10 @@ class Plane:
         **look: Any,
     ) -> None:
         look = {"color": colours()[colour], "linestyle": dash, "linewidth": 1, "label": name, **look}
-        self.ax.axvline(x, **look) if y is None else self.ax.axhline(y, **look)
+        if x is not None:
+            self.ax.axvline(x, **look)
+        if y is not None:
+            self.ax.axhline(y, **look)
 
     def stems(self, x: Any, low: Any, high: Any, colour: str, **look: Any) -> None:
         self.ax.vlines(x, low, high, color=colours()[colour], **look)

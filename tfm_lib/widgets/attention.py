@@ -1,6 +1,7 @@
 """The widget of chapter `attention`: a soft look-up of a query among keys, with weights and the mean of the values."""
 
 from __future__ import annotations
+from typing import Any
 
 import numpy as np
 import torch
@@ -141,7 +142,7 @@ class SoftLookup(Widget):
         say, weights, output = self.words, self.weights, self.output
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
         reach = 1.5 * max(np.abs(self.K).max(), np.abs(self.value).max() / 1.4, 1e-9)
-        wide = {"xlim": (-reach, reach), "ylim": (-reach, reach), "aspect": "equal"}
+        wide: dict[str, Any] = {"xlim": (-reach, reach), "ylim": (-reach, reach), "aspect": "equal"}
         plane = draw.Plane(left, *self.axes, title=say.compare, **wide)
         plane.rule(y=0, colour="line")
         plane.rule(x=0, colour="line")
@@ -185,7 +186,7 @@ _MATRICES = {"bilinear": ("W",), "additive": ("W_1", "W_2", "v")}
 def _seeded():
     """Return matrices for the learned scores: untrained, and large enough to have a visible effect."""
     generator = torch.Generator().manual_seed(2)
-    shapes = {"W": (2, 2), "W_1": (6, 2), "W_2": (6, 2), "v": (6,)}
+    shapes: dict[str, tuple] = {"W": (2, 2), "W_1": (6, 2), "W_2": (6, 2), "v": (6,)}
     return {
         name: to_list(name, torch.randn(shape, generator=generator), shape, digits=1) for name, shape in shapes.items()
     }
@@ -202,7 +203,7 @@ def _name_of(module):
 
 def _matrices(module):
     given = {name.removesuffix(".weight"): tensor for name, tensor in module.state_dict().items()}
-    shapes = {"W": (2, 2), "W_1": ("d_hidden", 2), "W_2": ("d_hidden", 2), "v": (1, "d_hidden")}
+    shapes: dict[str, tuple] = {"W": (2, 2), "W_1": ("d_hidden", 2), "W_2": ("d_hidden", 2), "v": (1, "d_hidden")}
     matrices = {name: to_list(f"score.{name}", tensor, shapes[name]) for name, tensor in given.items()}
     return {name: rows[0] if name == "v" else rows for name, rows in matrices.items()}
 

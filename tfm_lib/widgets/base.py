@@ -112,7 +112,7 @@ class Widget(anywidget.AnyWidget):
 class Numbers(traitlets.List):
     """A trait of nested lists that also accepts a tensor or an array; check its shape in a `validate` method."""
 
-    def validate(self, obj: Any, value: Any) -> list:
+    def validate(self, obj: Any, value: Any) -> list | None:
         return super().validate(obj, value.tolist() if hasattr(value, "tolist") else value)
 
 

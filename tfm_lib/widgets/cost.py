@@ -145,7 +145,7 @@ class CostExplorer(Widget):
         say = self.words
         fig, ax = draw.figure(width=6.4, height=3.6)
         axes = [say.log.format(axis=axis) for axis in (say.shared["n"], say.shared["quantities"][self.quantity])]
-        plane = draw.Plane(ax, *axes, log="xy")
+        plane = draw.Plane(ax, axes[0], axes[1], log="xy")
         for name, points in self.curves.items():
             if points:
                 x, y = zip(*points)
@@ -171,7 +171,7 @@ def costs(n: int, d: int, k: int, r: int, projections: int) -> dict[str, Cost]:
     }
 
 
-def asked(n: int, d: int, k: int, r: int, projections: int, quantity: str, joined: bool) -> dict[str, int]:
+def asked(n: int, d: int, k: int, r: int, projections: int, quantity: str, joined: bool) -> dict[str, float]:
     """Return one quantity of every row: of a layer, or of as many layers as connect any two words."""
     rows = costs(n, d, k, r, projections)
     times = {name: row.layers if joined and quantity != "path" else 1 for name, row in rows.items()}

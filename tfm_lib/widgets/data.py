@@ -88,13 +88,13 @@ class MergeSteps(Live):
         pieces = self._cut(0)
         found = [sum(map(len, pieces))]
         for used, pair in enumerate(self.merges, start=1):
-            if any(tuple(pair.split(" ")) in pairwise(word) for word in pieces):
+            if any(_merge(pair) in pairwise(word) for word in pieces):
                 pieces = self._cut(used)
             found.append(sum(map(len, pieces)))
         return found
 
     def _cut(self, used: int) -> list[list[str]]:
-        merges = [tuple(pair.split(" ")) for pair in self.merges[:used]]
+        merges = [*map(_merge, self.merges[:used])]
         return [apply_merges(word, merges) for word in words_of(self.value)]
 
     def _known(self, piece: str) -> str:
@@ -133,6 +133,11 @@ class MergeSteps(Live):
         below.set(ylim=(0, None))
         plane.key()
         return fig
+
+
+def _merge(pair: str) -> tuple[str, str]:
+    left, right = pair.split(" ")
+    return left, right
 
 
 def words_of(sentence: str) -> list[str]:

@@ -118,7 +118,7 @@ class BeamTree(Live):
             tree, tokens, kwargs = rain["tree"], rain["tokens"], {**rain, **kwargs}
         if not tokens or not tree:
             raise ValueError("tree and tokens must be given together; beam_tree makes both")
-        settings = {"tree": [[list(way) for way in ways] for ways in tree], "tokens": list(tokens)}
+        settings: dict[str, Any] = {"tree": [[list(way) for way in ways] for ways in tree], "tokens": list(tokens)}
         settings |= {key: kwargs[key] for key in ("widest", "max_len") if key in kwargs}
         _require_tree(settings["tree"], len(tokens))
         widest, max_len = settings.setdefault("widest", 4), settings.setdefault("max_len", 6)
@@ -167,7 +167,11 @@ class BeamTree(Live):
                 y = way.rank + 0.4 * (not way.kept)
                 start = places.get(tuple(way.path[:-1]), 0)
                 plane.line([column - 0.36, column - 0.06], [start, y], colour, dash, linewidth=2.2 if on else 0.8)
-                frame = {"edgecolor": draw.colours()[colour], "linewidth": 1.8 if on else 0.8, "linestyle": dash}
+                frame: dict[str, Any] = {
+                    "edgecolor": draw.colours()[colour],
+                    "linewidth": 1.8 if on else 0.8,
+                    "linestyle": dash,
+                }
                 corners = "round,pad=0,rounding_size=0.1"
                 ax.add_patch(FancyBboxPatch((column - 0.04, y - 0.34), 0.66, 0.68, corners, fill=False, **frame))
                 word = say["end"] if way.path[-1] == 0 else draw.plain(as_read(self.tokens[way.path[-1]], self.tokens))
@@ -285,7 +289,8 @@ def beam_tree(
     `next_log_p(paths)` returns the log-probabilities of the tokens that may follow each path, a list of tokens;
     the token `<eos>` ends a sentence.
     """
-    tokens, tree, where = [END], [[]], {(): 0}
+    tokens, tree = [END], [[]]
+    where: dict[tuple[str, ...], int] = {(): 0}
     known: dict[tuple[str, ...], list[tuple[str, float]]] = {}
     for width in range(1, widest + 1):
         beam = Beam(bos_id=UNREAD, eos_id=0, beam=width, alpha=MOST_ALPHA, max_len=max_len)
@@ -342,7 +347,12 @@ class LiveTranslator(Live):
         if refusal:
             raise ValueError(refusal)
         found = recorded_translation(translator, sentence)
-        settings = {"found": found, "sentence": sentence, "machine": machine, "size": size_of(translator, machine)}
+        settings: dict[str, Any] = {
+            "found": found,
+            "sentence": sentence,
+            "machine": machine,
+            "size": size_of(translator, machine),
+        }
         if machine == SHIPPED:
             settings |= {"switches": recorded_switches(), "failures": [list(each) for each in FAILURES.items()]}
         known = [*EXAMPLES, *(each for each, _ in settings.get("failures", []))]

@@ -131,7 +131,7 @@ class SparsityPatterns(Widget):
         def text(i, j):
             return str(int(hops[i, j])) if hops[i, j] else ""
 
-        look = {"rows": self.tokens, "cols": self.tokens, "text": text, "text_size": 6.5, "size": 7}
+        look: dict[str, Any] = {"rows": self.tokens, "cols": self.tokens, "text": text, "text_size": 6.5, "size": 7}
         draw.heatmap(ax, values.numpy(), title=self.words.heading, hidden=(hops == 0).numpy(), **look)
         return fig
 

@@ -196,10 +196,11 @@ def _climb(X: Tensor, layers: nn.ModuleList, keep: Tensor, norm: str) -> list[Te
     states = [X]
     for layer, kept in zip(layers, keep.to(X).T):
 
-        def attend(Z: Tensor, attention: nn.Module = layer.self_attention) -> Tensor:
+        def attend(Z: Tensor, attention: Any = layer.self_attention) -> Tensor:
             return attention(Z, Z, Z, need_weights=False)[0]
 
-        for sublayer in (attend, layer.feed_forward):
+        sublayers: tuple[Any, ...] = attend, layer.feed_forward
+        for sublayer in sublayers:
             change = sublayer(standardise(X) if norm == "pre" else X)
             X = kept[:, None, None] * X + change
             X = standardise(X) if norm == "post" else X

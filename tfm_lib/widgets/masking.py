@@ -1,6 +1,7 @@
 """The mask editor: set which query may see which key, and watch the weights renormalise."""
 
 from __future__ import annotations
+from typing import Any
 
 import numpy as np
 import torch
@@ -177,7 +178,7 @@ class MaskEditor(Widget):
         say, tokens, weights, hidden = self.words.shared, self.shown, np.array(self.weights), ~np.array(self.mask)
         n, scores = len(tokens), self.shown_scores
         fig, (left, right) = draw.figure(1, 2, width=7.2, height=3.7)
-        look = {"rows": tokens, "cols": tokens, "hidden": hidden, "text_size": 9 if n <= 8 else 6.5}
+        look: dict[str, Any] = {"rows": tokens, "cols": tokens, "hidden": hidden, "text_size": 9 if n <= 8 else 6.5}
 
         def score(i, j):
             return "−∞" if hidden[i, j] else draw.number(scores[i][j], 1)

@@ -339,7 +339,13 @@ class HeadAblation(Live):
         top = max(lost.max(), 1e-9)
         rows = [f"{say.shared['places'][place]} {i + 1}" for place in data["places"] for i in range(data["n_layers"])]
         cols = [str(i + 1) for i in range(across)]
-        look = {"text_size": 7, "square": False, "below": True, "turned": False, "kinds": ("soft", "soft")}
+        look: dict[str, Any] = {
+            "text_size": 7,
+            "square": False,
+            "below": True,
+            "turned": False,
+            "kinds": ("soft", "soft"),
+        }
         draw.heatmap(grid, lost, rows, cols, top, say.costs, lambda i, j: draw.number(lost[i, j], 1), **look)
         for row, head in (divmod(i, across) for i in self.off):
             draw.box(grid, head, row, 1, 1, edge="broken", linestyle="--", linewidth=1.5)

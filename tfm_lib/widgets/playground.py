@@ -12,7 +12,7 @@ from tfm_lib.corpora.words import ANSWERS, COUNT, LETTERS, LONGEST
 from tfm_lib.widgets import _figures as draw
 from tfm_lib.widgets.base import Widget, Words, built, one_of, to_list, within
 
-EXPERIMENTS = [
+EXPERIMENTS: list[dict[str, Any]] = [
     {
         "title": "reverse without positions",
         "change": {"positions": "none"},

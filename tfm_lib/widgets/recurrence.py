@@ -259,7 +259,13 @@ class GradientReach(Widget):
 
     def figure(self):
         """Draw for each stage the sentence, and below it one line for each model, with the range of the seeds."""
-        size = {"rows": 2, "cols": len(self.stages), "width": 7.2, "height": 5.2, "height_ratios": [2, 3]}
+        size: dict[str, Any] = {
+            "rows": 2,
+            "cols": len(self.stages),
+            "width": 7.2,
+            "height": 5.2,
+            "height_ratios": [2, 3],
+        }
         fig, (sentences, axes) = draw.figure(**size, squeeze=False)
         for ax, stage in zip(sentences, self.stages):
             self._draw_words(ax, stage)

@@ -6,6 +6,7 @@ import math
 import re
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
@@ -278,11 +279,11 @@ class WordInContext(Widget):
     def figure(self):
         """Draw the word's old vector and its new one, and how strongly each word pulls."""
         fig, ax = draw.figure(width=4.6, height=4.6)
-        ends = {"xlim": (-0.7, 2.7), "ylim": (-0.7, 2.7), "aspect": "equal"}
+        ends: dict[str, Any] = {"xlim": (-0.7, 2.7), "ylim": (-0.7, 2.7), "aspect": "equal"}
         plane = draw.Plane(ax, *self.axes, **ends)
         after, before = self.output, self.vectors[self.asked]
         for (x, y), weight in zip(self.vectors, self.weights):
-            look = {"linewidth": max(0.5, 12 * weight), "alpha": 0.35, "solid_capstyle": "round"}
+            look: dict[str, Any] = {"linewidth": max(0.5, 12 * weight), "alpha": 0.35, "solid_capstyle": "round"}
             plane.line([x, after[0]], [y, after[1]], "value", **look)
         for (x, y), colour, width in ((before, "query", 1.5), (after, "value", 3)):
             look = {"color": draw.colours()[colour], "linewidth": width, "shrinkA": 0, "shrinkB": 0}

@@ -160,7 +160,7 @@ class LearningRate(Widget):
         found = [self.rates(int(step)) for step in at]
         fig, ax = draw.figure(width=6.4, height=3.3)
         names = [say.log.format(axis=name) if self.log else name for name in (say.step, say.shared["rate"])]
-        plane = draw.Plane(ax, *names, log="xy" if self.log else "")
+        plane = draw.Plane(ax, names[0], names[1], log="xy" if self.log else "")
         looks = dict(zip(RIVALS, [("soft", ":"), ("two", "--"), ("three", "-."), ("decoder", (0, (5, 1, 1, 1)))]))
         lines = {name: (*looks[name], say.shared["rivals"][name]) for name in self._rivals}
         if self.accumulate > 1:
@@ -416,9 +416,9 @@ def recorded_replay() -> dict[str, Any]:
 def _look(look: Mapping[str, Any], number: int, n: int, m: int) -> dict[str, Any]:
     weights = [[_percent(row) for row in head] for head in look["weights"]]
     whole = max(ROW_SUM, PERCENTS * m)
-    weights = distributions(f"weights of look {number}", weights, ("heads", n, m), ("head",), whole)
+    shares = distributions(f"weights of look {number}", weights, ("heads", n, m), ("head",), whole)
     kept = {"step": int(look["step"]), "exact": float(look["exact"]), "written": " ".join(str(look["written"]).split())}
-    return {**kept, "weights": weights.round(2).tolist()}
+    return {**kept, "weights": shares.round(2).tolist()}
 
 
 def _percent(row: Any) -> Any:

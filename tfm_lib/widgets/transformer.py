@@ -125,7 +125,7 @@ def _entrance(model: Transformer, ids: Tensor, rows: Tensor, whole: Tensor) -> l
     return [first, Stage("+ position", 0, f"{_shape(rows)} + PE → {_shape(whole)}", whole[0], (whole - rows)[0])]
 
 
-def _climb(stages: list[Stage], seen: Trace, path: str, layer: nn.Module, names: list[str]) -> None:
+def _climb(stages: list[Stage], seen: Trace, path: str, layer: Any, names: list[str]) -> None:
     """Append the stages of one layer: its sub-layers, each with its residual connection."""
     number = int(path.rpartition(".")[2]) + 1
     for k, (around, name) in enumerate(zip(layer.residuals, names)):
@@ -309,9 +309,11 @@ def _would_say(model: Transformer, stages: Sequence[Stage], words: Callable[[int
     """Store the words that each state would predict if it were the last, with their probabilities."""
     with torch.no_grad():
         for stage in stages:
-            done = stage.name == "logits"
-            normed = stage.state if stage.name == "last norm" else model.decoder_norm(stage.state) if not done else None
-            _tell(stage, (stage.state if done else model.embedding.unembed(normed)).softmax(dim=-1), words)
+            logits = stage.state
+            if stage.name != "logits":
+                normed = stage.state if stage.name == "last norm" else model.decoder_norm(stage.state)
+                logits = model.embedding.unembed(normed)
+            _tell(stage, logits.softmax(dim=-1), words)
 
 
 def _tell(stage: Stage, shares: Tensor, words: Callable[[int], str]) -> None:
@@ -498,7 +500,7 @@ class ModelSize(Widget):
     d_ff = traitlets.Int(2048).tag(sync=True)
     n_heads = traitlets.Int(8).tag(sync=True)
     vocab_size = traitlets.Int(37_000).tag(sync=True)
-    norm = traitlets.Unicode("post").tag(sync=True)
+    norm: Any = traitlets.Unicode("post").tag(sync=True)
     length = traitlets.Int(32).tag(sync=True)
     presets = traitlets.Dict().tag(sync=True)
 
