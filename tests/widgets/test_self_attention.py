@@ -63,6 +63,16 @@ def test_the_query_that_looks_hardest_at_another_word_is_shown_first() -> None:
     assert AttentionWeights("a b", [[1, 0], [0.3, 0.7]], key_tokens="x y").value == 0
 
 
+def test_a_row_to_be_guessed_is_not_drawn_before_its_query_is_chosen(monkeypatch) -> None:
+    drawn = []
+    monkeypatch.setattr("tfm_lib.widgets._figures.heatmap", lambda ax, matrix, *rest, **look: drawn.append(matrix))
+    widget = AttentionWeights(WORDS, WEIGHTS, value=0, guess=1)
+    widget.figure()
+    widget.value = 1
+    widget.figure()
+    assert drawn[0] == [widget.weights[0][0], [0] * 3, widget.weights[0][2]] and drawn[1] == widget.weights[0]
+
+
 def test_value_head_weights_and_words_can_be_set() -> None:
     widget, heard = AttentionWeights(WORDS, of(2, 3, 3), value=0), []
     widget.observe(lambda change: heard.append((change.name, change.new)), ["value", "head"])

@@ -91,6 +91,7 @@ class AttentionWeights(Widget):
     The trait `weights` is always (heads, n, m).
     With `lexicon`, {kind: "words of it"}, and `scores`, the scores between kinds of words, `sentence` may
     hold the reader's own words. Words not in the lexicon belong to the last kind. `shown` are the displayed words.
+    The row `guess` is not drawn before its query is selected.
     """
 
     _module = traitlets.Unicode("self_attention/attention_weights").tag(sync=True)
@@ -100,6 +101,7 @@ class AttentionWeights(Widget):
     weights = Numbers().tag(sync=True)
     value = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
+    guess = traitlets.Int(-1).tag(sync=True)
     sentence = traitlets.Unicode("").tag(sync=True)
     kinds = traitlets.List(traitlets.Unicode()).tag(sync=True)
     lexicon = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -202,7 +204,10 @@ class AttentionWeights(Widget):
         heading = say.heading.format(top=top)
         if heads > 1:
             heading = say.headed.format(heading=heading, head=self.head + 1)
-        matrix = self.shown_weights[self.head]
+        matrix = [
+            [0] * len(keys) if i == self.guess != self.value and not self._own else row
+            for i, row in enumerate(self.shown_weights[self.head])
+        ]
         draw.heatmap(right, matrix, tokens, keys, top, heading, focus=self.value, size=size)
         return fig
 

@@ -49,6 +49,7 @@ function render({ model, el }) {
   const ui = card({ model, el, state: ["sentence", "value", "head"], fits: { value: below(100) } });
   const kinds = ui.get("kinds");
   let now, own; // the typed words, and their kinds and weights
+  let guess = ui.get("guess"); // the row that is hidden until it is chosen
   function read() {
     now = typed(ui.get("sentence"), ui.get("tokens"), MOST);
     own = null;
@@ -64,6 +65,7 @@ function render({ model, el }) {
   const within = (trait, count) => clamp(ui.get(trait) | 0, 0, count - 1); // a link may hold any value
   const all = () => (own ? [own.weights] : ui.get("weights"));
   const weights = () => all()[within("head", all().length)];
+  const said = (i, j) => (i === guess ? "?" : share(weights()[i][j]));
   const focus = (i) => ui.set({ value: i });
   const longest = Math.max(tokens().length, keys().length);
   const long = longest > MOST_LINKED;
@@ -75,8 +77,8 @@ function render({ model, el }) {
     label: WORDS.map,
     most: long ? clamp(Math.floor(TALLEST / longest), 3, 30) : undefined,
     onFocus: focus,
-    text: long ? undefined : (i, j) => share(weights()[i][j]),
-    describe: (i, j) => told(WORDS.cell, { query: tokens()[i], key: keys()[j], weight: share(weights()[i][j]) }),
+    text: long ? undefined : said,
+    describe: (i, j) => told(WORDS.cell, { query: tokens()[i], key: keys()[j], weight: said(i, j) }),
   });
   const words = (long ? rows : net)(ui, { tokens, keys, focus });
   const scale = h("div", {});
@@ -101,9 +103,11 @@ function render({ model, el }) {
   function draw() {
     read();
     const i = within("value", tokens().length);
+    if (own || i === guess) guess = -1;
+    const values = weights().map((row, k) => (k === guess ? row.map(() => 0) : row));
     const top = darkest(all());
     if (top !== max) scale.replaceChildren(legend({ max: (max = top) }));
-    map.update({ rows: tokens(), cols: keys(), values: weights(), row: i, max });
+    map.update({ rows: tokens(), cols: keys(), values, row: i, max });
     words.update(i, weights()[i]);
     const largest = heaviest(weights()[i], MOST_TOLD).map((j) => `${keys()[j]} ${share(weights()[i][j])}`);
     const rest = keys().length > largest.length ? " · …" : "";
