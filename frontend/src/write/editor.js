@@ -28,8 +28,15 @@ const faults = StateField.define({
 
 const named = ({ state: { doc, selection: { main } } }) => main.empty && /[\w.]/.test(doc.sliceString(main.from - 1, main.from)); // the cursor follows a name
 
-/* An editor in `parent` that holds `text`, the first `...` selected, so that what is typed takes its place. `changed` hears
-   each change, `submit` Ctrl+Enter; `complete` asks a kernel: Ctrl+Space, or Tab after a name. */
+/* Where one begins to write in `text`: its first line of dots, which what is typed replaces, or its end. */
+function start(text) {
+  const dots = /^ *\.\.\.$/m.exec(text);
+  const head = dots ? dots.index + dots[0].length : text.trimEnd().length;
+  return { anchor: dots ? head - 3 : head, head };
+}
+
+/* An editor in `parent` that holds `text`. `changed` hears each change, `submit` Ctrl+Enter; `complete` asks a kernel, after
+   Ctrl+Space, or Tab behind a name. */
 export function editor(parent, { text, label, changed, submit, complete }) {
   const completions = async (context) => {
     const word = context.matchBefore(/[\w.]+/);
@@ -37,13 +44,11 @@ export function editor(parent, { text, label, changed, submit, complete }) {
     const found = await complete(context.state.doc.toString(), context.pos);
     return found && { from: found.cursor_start, options: found.matches.map((match) => ({ label: match })), validFor: /^[\w.]*$/ };
   };
-  const stub = /^ *\.\.\.$/m.exec(text);
-  const at = stub ? stub.index + stub[0].length : text.trimEnd().length;
   const view = new EditorView({
     parent,
     state: EditorState.create({
       doc: text,
-      selection: { anchor: stub ? at - 3 : at, head: at },
+      selection: start(text),
       extensions: [
         Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (submit(), true) }, { key: "Tab", run: (view) => acceptCompletion(view) || (named(view) && startCompletion(view)) }])),
         history(), drawSelection(), EditorView.lineWrapping, indentUnit.of("    "), indentOnInput(), bracketMatching(), closeBrackets(), python(),
@@ -57,7 +62,7 @@ export function editor(parent, { text, label, changed, submit, complete }) {
   return {
     focus: () => view.focus(),
     text: () => view.state.doc.toString(),
-    replace: (all) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: all } }),
+    replace: (all) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: all }, selection: start(all) }),
     point: (line) => view.dispatch({ effects: mark.of(line && line <= view.state.doc.lines ? line : null) }),
   };
 }

@@ -106,11 +106,13 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     solution.append(both);
   });
   go.addEventListener("click", () => judge());
-  stop.addEventListener("click", async () => (await got()).end());
+  let by_reader = false;
+  stop.addEventListener("click", async () => { by_reader = true; (await got()).end(); });
   restart.addEventListener("click", async () => { busy("Starting Python …"); await (await got()).restart(); busy(""); });
 
   async function judge() {
     busy(kernel ? "Checking …" : "Starting Python …");
+    by_reader = false;
     written.point(null);
     out.replaceChildren();
     printed.replaceChildren();
@@ -132,7 +134,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
       const ended = await python.run({ code, names, seconds: python.seconds, hear });
       if (ended === "lost") throw new Error(python.lost());
       if (ended === "ended") tell("stopped", "Python has ended.", [], "This answer has ended it, or the system has, for want of memory. The next check starts it again.");
-      else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
+      else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], `${by_reader ? "You stopped it." : `It was still running after ${python.seconds} seconds.`} Does every loop in it end?`);
       else if (said) tell("refused", "Not yet.", [], raised(said));
       else if (verdict?.message.startsWith("The cell above")) tell(verdict.status, verdict.word, [], "The stub still stands here. Write your answer in the place of `...`, and check again.");
       else if (verdict) tell(verdict.status, verdict.word, verdict.held, verdict.message, verdict.kept);
