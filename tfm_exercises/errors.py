@@ -124,8 +124,8 @@ COMMON = (
 
 def _known(error: BaseException) -> list[str]:
     """The names that the line which raised `error` could have used, its own function's first."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return [*frames[-1].f_code.co_varnames, *frames[-1].f_globals, *dir(builtins)]
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
+    return [name for frame in frames for name in (*frame.f_code.co_varnames, *frame.f_globals)] + dir(builtins)
 
 
 def _whence(name: str, known: list[str]) -> str:
