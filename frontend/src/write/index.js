@@ -12,7 +12,8 @@ const plain = (text) => text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "");
 
 let own, kernel; // server and kernel of this page, for all its exercises
 async function theKernel(chapter, setup) {
-  if (kernel && (await kernel).lost()) kernel = undefined;
+  const known = kernel;
+  if (known && (await (await known).gone()) && kernel === known) kernel = undefined;
   kernel ??= local(own, chapter, setup);
   try {
     return await kernel;

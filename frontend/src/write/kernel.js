@@ -41,8 +41,8 @@ export async function local({ ask, settings }, chapter, setup) {
      Resolves with "ok", "error", "stopped", "ended" or "lost". */
   async function run({ names = [], ...what }) {
     if (!prepared) await prepare();
-    if (names.length) await execute({ code: `[globals().pop(name, None) for name in ${JSON.stringify(names)}]`, silent: true });
-    return execute(what);
+    const forgotten = names.length ? await execute({ code: `[globals().pop(name, None) for name in ${JSON.stringify(names)}]`, silent: true }) : "ok";
+    return forgotten === "ok" ? execute(what) : forgotten;
   }
 
   async function execute({ code, silent = false, seconds = Infinity, hear = () => {} }) {
@@ -77,6 +77,9 @@ export async function local({ ask, settings }, chapter, setup) {
     await prepare();
   }
 
+  /* Whether it has ended, as when another chapter's has taken its place: the connection may not tell. */
+  const gone = () => ask(`api/kernels/${session.kernel.id}`).then(() => lost !== null, () => true);
+
   await connection.info;
   await prepare();
   const completed = async (code, at) => (await connection.requestComplete({ code, cursor_pos: at })).content;
@@ -87,5 +90,5 @@ export async function local({ ask, settings }, chapter, setup) {
     const tensors = `torch.Tensor.${method}`; // Python does not know what an argument is; here it is a tensor
     return { matches: (await completed(tensors, tensors.length)).matches, cursor_start: at - method.length };
   }
-  return { run, end, restart, complete, seconds: SECONDS, lost: () => lost };
+  return { run, end, restart, complete, seconds: SECONDS, lost: () => lost, gone };
 }
