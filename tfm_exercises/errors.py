@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import difflib
 import inspect
+import os
 import re
 import traceback
 from collections.abc import Callable
@@ -13,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from tfm_exercises import IN_PAGES
 
 #: Where the names of a chapter come from, each with the words that stand before a name of it.
 HOMES: dict[str, ModuleType] = {"torch": torch, "F": F}
@@ -71,7 +75,7 @@ def _help(args: tuple, error: BaseException) -> str:
     """What to add to an error that many meet; empty for others."""
     text = str(error)
     if isinstance(error, NameError) and (missing := re.match(r"name '(\w+)' is not defined", text)):
-        return _whence(missing[1])
+        return _whence(missing[1], _known(error))
     if found := re.search(r"'(list|tuple|int|float|ndarray)' object has no attribute '(\w+)'", text):
         kind, attribute = found.groups()
         if hasattr(Tensor, attribute):
@@ -118,14 +122,24 @@ COMMON = (
 )  # fmt: skip
 
 
-def _whence(name: str) -> str:
-    """Where the `name` that is not defined may come from."""
+def _known(error: BaseException) -> list[str]:
+    """The names that the line which raised `error` could have used, its own function's first."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
+    return [name for frame in frames for name in (*frame.f_code.co_varnames, *frame.f_globals)] + dir(builtins)
+
+
+def _whence(name: str, known: list[str]) -> str:
+    """Where the `name` that is not defined may come from, where these are `known`."""
     if name in IMPORTED:
         return ". The chapter's first cell imports it: run that again, as after each restart"
     if found := next((home for home, module in HOMES.items() if callable(getattr(module, name, None))), ""):
         return f". PyTorch has it: {found}.{name}"
-    near = [each for each in dir(builtins) if each.lower() == name.lower()]
-    return f". Perhaps you mean {near[0]}" if near else ". Has its cell been run, and is it spelt the same there?"
+    near = [each for each in known if each.lower() == name.lower()] or difflib.get_close_matches(name, known, 1, 0.75)
+    if near:
+        return f". Perhaps you mean {near[0]}"
+    return ". Is it spelt the same where it is defined" + (
+        "?" if IN_PAGES in os.environ else ", and has that cell been run?"
+    )
 
 
 def _a(kind: str) -> str:

@@ -18,9 +18,14 @@ from project import CHAPTERS, ROOT
 from reading import Server, reading
 
 from browser.driving import DESKTOP, unfold
+from browser.firefox import CONTROL, MISSING, find_firefox, firefox
 from tfm_book.notebooks.export import export_notebook
 
 KERNEL_ANSWERS = 240_000  # milliseconds: it imports torch
+END_KERNELS = """async () => {
+  const headers = { "X-XSRFToken": /_xsrf=([^;]*)/.exec(document.cookie)[1] };
+  for (const { id } of await (await fetch("/api/sessions")).json()) await fetch(`/api/sessions/${id}`, { method: "DELETE", headers });
+}"""  # as a third chapter does to the first one's
 TRIANGLE = "def triangle(n):\n    position = torch.arange(n)\n    return position {} position[:, None]\n"
 
 
@@ -99,8 +104,14 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     page = visit("masking")
     page.locator(".tfm-count", has_text="0 of 5 solved").wait_for()
     card = Card(page, "masking.triangle")
+    stub = card.editor.inner_text()
+    page.keyboard.insert_text("return n")
+    assert card.editor.inner_text() == stub.replace("...", "return n"), "one begins to write at the dots"
+    card.box.get_by_role("button", name="Start over").click()
+    assert card.editor.inner_text() == stub
     assert "The stub still stands here" in card.check("def triangle(n):\n    ...\n")
     assert "Not yet" in (said := card.check(TRIANGLE.format("<"))) and "the first position sees nothing" in said
+    assert "does not define triangle" in card.check("def triangel(n):\n    ...\n"), "the earlier one is not judged"
     assert "AttributeError in line 2" in card.check(TRIANGLE.format("<=").replace("arange", "arnge"))
     assert card.box.locator(".tfm-fault").inner_text() == "    position = torch.arnge(n)"
     assert "SyntaxError in line 1" in card.check("def triangle(n:\n    pass\n")
@@ -108,7 +119,12 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     assert card.box.locator("details.hint").get_attribute("open") is not None
     answer = "print('<b>bold</b>')\n" + TRIANGLE.format("<=")
     said = card.check(answer)
-    assert "That holds" in said and "Kept as mine.causal_mask" in said and "<b>bold</b>" in said
+    assert (
+        "That holds" in said
+        and "Kept as mine.causal_mask" in said
+        and "“Your own machine” draws it" in said
+        and "<b>bold</b>" in said
+    )
     for _ in range(100):
         if in_notebook(server, "masking.triangle") == answer.rstrip():
             break
@@ -123,7 +139,7 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     with page.expect_download() as saved:
         card.box.get_by_role("button", name="Save my attempts").click()
     attempts = Path(saved.value.path()).read_text(encoding="utf-8")
-    assert attempts.count("# masking.triangle · ") == 5 and attempts.rstrip().endswith(answer.rstrip())
+    assert attempts.count("# masking.triangle · ") == 6 and attempts.rstrip().endswith(answer.rstrip())
     assert "the first position sees nothing" in attempts, "with what was said to each"
     card.editor.click()
     page.keyboard.press("Escape")
@@ -163,12 +179,54 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     card.box.locator(".tfm-state:empty").wait_for(state="attached")
     card.write("while True:\n    pass\n")
     page.keyboard.press("ControlOrMeta+Enter")
-    card.box.get_by_role("button", name="Stop").click()
-    card.box.locator(".tfm-verdict", has_text="Stopped").wait_for()
+    card.box.get_by_role("button", name="Stop").press("Enter")
+    card.box.locator(".tfm-verdict", has_text="You stopped it").wait_for()
+    card.box.locator(".tfm-state:empty").wait_for(state="attached")
+    assert page.evaluate("document.activeElement.textContent") == "Check", "the keyboard is still at the buttons"
+    assert "StdinNotImplementedError in line 2" in card.check("def triangle(n):\n    return input()\n")
+    said = card.check("def triangle(n):\n")
+    assert "IndentationError" in said and card.box.locator(".tfm-fault").inner_text() == "def triangle(n):"
     assert "Python has ended" in card.check("import os\nos._exit(1)\n")
+    page.evaluate(END_KERNELS)
     said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))
     assert "That holds" in said and "the rest is not shown" in said and len(said) < 40_000
     page.close()
+
+
+@pytest.mark.long
+def test_tab_completes_what_the_kernel_knows_and_the_methods_of_tensors(visit):
+    page = visit("masking")
+    card = Card(page, "masking.triangle")
+    card.box.locator(".tfm-state:empty").wait_for(state="attached")
+    card.write("x = ")
+    for begun in ("torch.aran", ".unsq"):
+        page.keyboard.insert_text(begun)
+        page.keyboard.press("Tab")
+        page.locator(".cm-tooltip-autocomplete li").first.wait_for()
+        page.wait_for_timeout(200)  # in the first moments a list takes no key
+        page.keyboard.press("Tab")
+    assert card.editor.inner_text() == "x = torch.arange.unsqueeze"
+    page.close()
+
+
+@pytest.mark.long
+def test_firefox_writes_checks_and_stops(server: Server, visit, tmp_path: Path):
+    if (program := find_firefox()) is None:
+        pytest.skip(MISSING)
+    visit("masking").close()  # writes the notebook
+    with firefox(program, tmp_path) as tab:
+        tab.go(server.page("chapters/masking"))
+        at = tab.until("() => document.querySelector('.tfm-count a')?.hash.slice(1)")
+        tab.point(".tfm-count a")
+        tab.point(f".tfm-exercise:has([id='{at}']) .tfm-answer-bar .tfm-go")
+        tab.until(
+            "() => document.activeElement.closest('.cm-content') && !document.querySelector('.tfm-state').textContent"
+        )
+        tab.press(*"while True: pass")
+        tab.press("Enter", held=CONTROL)
+        tab.point(".tfm-editor + .tfm-answer-bar button:not([hidden]):not(:disabled)")
+        tab.until("() => document.querySelector('.tfm-verdict')?.textContent.includes('You stopped it')")
+        assert tab.said == [] and all(each.startswith((server.base, "blob:", "data:")) for each in tab.asked)
 
 
 @pytest.mark.long

@@ -200,6 +200,10 @@ def test_no_exception_of_an_answer_escapes(ask, answer, name):
     assert f"raised {name}" in verdict.message
 
 
+def test_a_misspelt_name_is_recognised(ask):
+    assert ask(doubled, lambda weights: weigths).message.endswith("Perhaps you mean weights")  # noqa: F821
+
+
 def test_interrupt_escapes(ask):
     def interrupted(x):
         raise KeyboardInterrupt

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from tfm_exercises import IN_PAGES
 from tfm_exercises.judge import AFTER, Exercise, Verdict
 from tfm_exercises.mine import active, store
 from tfm_exercises.mine.answers import written
@@ -58,7 +59,8 @@ def _progress(id: str) -> str:
     """How many parts the reader has, if the exercise writes one."""
     if all(part.exercise != id for part in PARTS):
         return ""
-    return f"{len(written())} of {len(PARTS)} parts of your machine are yours; mine.machine() draws it."
+    where = "the page “Your own machine”" if IN_PAGES in os.environ else "mine.machine()"
+    return f"{len(written())} of {len(PARTS)} parts of your machine are yours; {where} draws it."
 
 
 AFTER.append(tell)

@@ -1,5 +1,5 @@
 /* An editor for a few lines of Python. */
-import { autocompletion, closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, startCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { HighlightStyle, bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
@@ -26,20 +26,31 @@ const faults = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/* An editor in `parent` that holds `text`. `changed` hears each change, `submit` Ctrl+Enter; `complete` asks a kernel. */
+const named = ({ state: { doc, selection: { main } } }) => main.empty && /[\w.]/.test(doc.sliceString(main.from - 1, main.from)); // the cursor follows a name
+
+/* Where one begins to write in `text`: its first line of dots, which what is typed replaces, or its end. */
+function start(text) {
+  const dots = /^ *\.\.\.$/m.exec(text);
+  const head = dots ? dots.index + dots[0].length : text.trimEnd().length;
+  return { anchor: dots ? head - 3 : head, head };
+}
+
+/* An editor in `parent` that holds `text`. `changed` hears each change, `submit` Ctrl+Enter; `complete` asks a kernel, after
+   Ctrl+Space, or Tab behind a name. */
 export function editor(parent, { text, label, changed, submit, complete }) {
   const completions = async (context) => {
     const word = context.matchBefore(/[\w.]+/);
     if (!word && !context.explicit) return null;
     const found = await complete(context.state.doc.toString(), context.pos);
-    return found && { from: found.cursor_start, options: found.matches.slice(0, 100).map((match) => ({ label: match })), validFor: /^[\w.]*$/ };
+    return found && { from: found.cursor_start, options: found.matches.map((match) => ({ label: match })), validFor: /^[\w.]*$/ };
   };
   const view = new EditorView({
     parent,
     state: EditorState.create({
       doc: text,
+      selection: start(text),
       extensions: [
-        Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (submit(), true) }])),
+        Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (submit(), true) }, { key: "Tab", run: (view) => acceptCompletion(view) || (named(view) && startCompletion(view)) }])),
         history(), drawSelection(), EditorView.lineWrapping, indentUnit.of("    "), indentOnInput(), bracketMatching(), closeBrackets(), python(),
         syntaxHighlighting(style), faults, autocompletion({ override: [completions], activateOnTyping: false }),
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
@@ -51,7 +62,7 @@ export function editor(parent, { text, label, changed, submit, complete }) {
   return {
     focus: () => view.focus(),
     text: () => view.state.doc.toString(),
-    replace: (all) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: all } }),
+    replace: (all) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: all }, selection: start(all) }),
     point: (line) => view.dispatch({ effects: mark.of(line && line <= view.state.doc.lines ? line : null) }),
   };
 }

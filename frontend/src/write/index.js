@@ -12,7 +12,8 @@ const plain = (text) => text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, "");
 
 let own, kernel; // server and kernel of this page, for all its exercises
 async function theKernel(chapter, setup) {
-  if (kernel && (await kernel).lost()) kernel = undefined;
+  const known = kernel;
+  if (known && (await (await known).gone()) && kernel === known) kernel = undefined;
   kernel ??= local(own, chapter, setup);
   try {
     return await kernel;
@@ -39,7 +40,8 @@ const words = (text) => text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? make
 /* Open `stub` in `card`: `check` is the line that asks for a verdict; `base`, `chapter` and `setup` are the kernel's. */
 export async function open({ card, stub, original, check, base, chapter, setup, id }) {
   own ??= server(base);
-  const label = `Your answer to ${id}; Tab indents, Escape and then Tab leaves`;
+  const names = [...original.matchAll(/^(?:def|class) (\w+)|^(\w+)(?:: [^=\n]+)? = /gm)].map(([, defined, given]) => defined ?? given);
+  const label = `Your answer to ${id}; Tab indents, or completes a name; Escape and then Tab leaves`;
   const box = make("div", { className: "tfm-editor" });
   const [go, stop, restart] = [["Check", "Ctrl+Enter"], ["Stop"], ["Restart Python"]].map(([textContent, title = ""]) => make("button", { type: "button", textContent, title }));
   go.classList.add("tfm-go");
@@ -52,13 +54,20 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     make("a", { href, download: `${id}.py` }).click();
     setTimeout(() => URL.revokeObjectURL(href), MINUTE);
   });
-  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, save);
+  const again = make("button", { type: "button", className: "tfm-forget", textContent: "Start over", title: "Puts the stub back; Ctrl+Z undoes it", hidden: true });
+  again.addEventListener("click", () => { written.replace(original); written.focus(); });
+  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, again, save);
   const note = make("p", { className: "tfm-note", role: "status" });
   const printed = make("pre", { className: "tfm-printed", tabIndex: 0, hidden: true });
+  let held = false; // whether the keyboard is at these buttons, of which some go
   const busy = (what) => {
+    held ||= bar.contains(document.activeElement);
     state.textContent = what;
     go.disabled = !!what;
     stop.hidden = restart.hidden = !what;
+    if (what) return;
+    if (held && (stop === document.activeElement || restart === document.activeElement || document.activeElement === document.body)) go.focus();
+    held = false;
   };
   busy("");
   const got = () => theKernel(chapter, setup);
@@ -81,10 +90,11 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   box.after(bar, note, out, printed);
   const written = editor(box, {
     text, label,
-    changed: kept.keep,
+    changed: (text) => { kept.keep(text); again.hidden = text.trim() === original.trim(); },
     submit: () => go.disabled || judge(),
-    complete: async (code, at) => (kernel ? (await (await kernel).complete(code, at)).content : null),
+    complete: async (code, at) => (kernel ? (await kernel).complete(code, at) : null),
   });
+  again.hidden = text.trim() === original.trim();
   box.addEventListener("focusin", warm);
   const solution = card.querySelector("details.solution");
   const both = make("pre", { className: "tfm-compared", tabIndex: 0 });
@@ -97,11 +107,13 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     solution.append(both);
   });
   go.addEventListener("click", () => judge());
-  stop.addEventListener("click", async () => (await got()).end());
+  let by_reader = false;
+  stop.addEventListener("click", async () => { by_reader = true; (await got()).end(); });
   restart.addEventListener("click", async () => { busy("Starting Python …"); await (await got()).restart(); busy(""); });
 
   async function judge() {
     busy(kernel ? "Checking …" : "Starting Python …");
+    by_reader = false;
     written.point(null);
     out.replaceChildren();
     printed.replaceChildren();
@@ -110,7 +122,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     let [said, verdict, shown] = [null, null, 0];
     const hear = (kind, content) => {
       if (kind === "stream") {
-        const text = plain(content.text).slice(0, CAP - shown);
+        const text = plain(content.text).replace(/\S*ipykernel_\d+\S*\.py:(\d+)/g, "line $1").slice(0, CAP - shown);
         shown += text.length;
         printed.append(text);
         if (shown >= CAP && text) printed.append("\n… the rest is not shown.");
@@ -120,10 +132,10 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     try {
       const python = await got();
       busy("Checking …");
-      const ended = await python.run({ code, seconds: python.seconds, hear });
+      const ended = await python.run({ code, names, seconds: python.seconds, hear });
       if (ended === "lost") throw new Error(python.lost());
       if (ended === "ended") tell("stopped", "Python has ended.", [], "This answer has ended it, or the system has, for want of memory. The next check starts it again.");
-      else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
+      else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], `${by_reader ? "You stopped it." : `It was still running after ${python.seconds} seconds.`} Does every loop in it end?`);
       else if (said) tell("refused", "Not yet.", [], raised(said));
       else if (verdict?.message.startsWith("The cell above")) tell(verdict.status, verdict.word, [], "The stub still stands here. Write your answer in the place of `...`, and check again.");
       else if (verdict) tell(verdict.status, verdict.word, verdict.held, verdict.message, verdict.kept);
@@ -138,8 +150,10 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   /* An error outside of the check: in a sentence, with its line marked. */
   function raised({ ename, evalue, traceback }) {
     const lines = [...plain(traceback.join("\n")).matchAll(/Cell In\[\d+\], line (\d+)/g)].map(([, line]) => Number(line));
-    const line = lines.filter((number) => number <= written.text().split("\n").length).pop();
-    written.point(line ?? null);
+    const missing = ename === "NameError" && names.find((name) => evalue === `name '${name}' is not defined`);
+    if (missing) return `This answer does not define \`${missing}\`, for which the check asks. Keep the stub's first line.`;
+    const line = lines.filter((number) => number <= written.text().trimEnd().split("\n").length).pop();
+    written.point(line ?? Number(/ on line (\d+) \(/.exec(evalue)?.[1] ?? 0)); // the line that lacks what should follow
     return `${ename}${line ? ` in line ${line}` : ""}: ${plain(evalue).split("\n")[0].replace(/ \(\d+\.py, line \d+\)$/, "")}`;
   }
 

@@ -37,14 +37,16 @@ export async function local({ ask, settings }, chapter, setup) {
     throw new Error("What the chapter imports cannot be imported.");
   }
 
-  /* Run `code`; `hear` is given each output as it comes. Resolves with "ok", "error", "stopped", "ended" or "lost". */
-  async function run(what) {
+  /* Run `code`; `hear` is given each output as it comes. `names` are forgotten before, so that no earlier answer is judged.
+     Resolves with "ok", "error", "stopped", "ended" or "lost". */
+  async function run({ names = [], ...what }) {
     if (!prepared) await prepare();
-    return execute(what);
+    const forgotten = names.length ? await execute({ code: `[globals().pop(name, None) for name in ${JSON.stringify(names)}]`, silent: true }) : "ok";
+    return forgotten === "ok" ? execute(what) : forgotten;
   }
 
   async function execute({ code, silent = false, seconds = Infinity, hear = () => {} }) {
-    const future = connection.requestExecute({ code, silent, store_history: !silent, stop_on_error: true });
+    const future = connection.requestExecute({ code, silent, store_history: !silent, stop_on_error: true, allow_stdin: false });
     const ended = future.done.then(({ content }) => content.status, () => "stopped");
     let clock;
     future.onIOPub = ({ header: { msg_type: kind }, content }) => {
@@ -75,8 +77,18 @@ export async function local({ ask, settings }, chapter, setup) {
     await prepare();
   }
 
+  /* Whether it has ended, as when another chapter's has taken its place: the connection may not tell. */
+  const gone = () => ask(`api/kernels/${session.kernel.id}`).then(() => lost !== null, () => true);
+
   await connection.info;
   await prepare();
-  const complete = (code, at) => connection.requestComplete({ code, cursor_pos: at });
-  return { run, end, restart, complete, seconds: SECONDS, lost: () => lost };
+  const completed = async (code, at) => (await connection.requestComplete({ code, cursor_pos: at })).content;
+  async function complete(code, at) {
+    const found = await completed(code, at);
+    const method = /[\w)\]]\.(\w*)$/.exec(code.slice(0, at))?.[1];
+    if (found.matches.length || method === undefined) return found;
+    const tensors = `torch.Tensor.${method}`; // Python does not know what an argument is; here it is a tensor
+    return { matches: (await completed(tensors, tensors.length)).matches, cursor_start: at - method.length };
+  }
+  return { run, end, restart, complete, seconds: SECONDS, lost: () => lost, gone };
 }
