@@ -25,7 +25,7 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 FIRST_WIDE, FIRST_PHONE, MINUTES = 1.5, 2.0, 20.0
 #: At most so many of each in a chapter, and in the book: words before the exercises with all folds closed, screens of the
 #: whole page, folds in sight, blocks of code (open or folded), exercises with a check.
-MOST = {"words": 2_500, "screens": 24.5, "folds": 25, "blocks": 35, "exercises": 5}
+MOST = {"words": 2_500, "screens": 20, "folds": 25, "blocks": 35, "exercises": 5}
 ALL = {"words": 40_000, "widgets": 34}
 SEVEN = ("chapters/layers", "chapters/training")  # their exercises write four parts of the reader's own machine
 WORDS, LINES = 170, 10  # a minute

@@ -22,6 +22,7 @@ from tfm_book.site.lines import puzzle
 from tfm_book.site.pictures import slim
 
 IMPORT = "from tfm_exercises import check"  # of a cell that nobody needs to see in a page
+OPEN_ONE = "Open an exercise to see its task and its solution."
 MOST_NAMED = 4  # names to show from folded code
 
 
@@ -235,7 +236,7 @@ def _joined(cells: list[HideCodeCellNode]) -> nodes.Element:
 
 
 class Cards(SphinxPostTransform):
-    """Make one card of each exercise, the first one open: statement, cells, and a row with hints and solution."""
+    """Make one closed card of each exercise: statement, cells, and a row with hints and solution."""
 
     default_priority = GatherFoldedCode.default_priority + 1
     formats = ("html",)
@@ -245,18 +246,22 @@ class Cards(SphinxPostTransform):
             if section["ids"][:1] == ["exercises"]:
                 for cell in [child for child in section if child.astext().strip() == IMPORT]:
                     section.remove(cell)  # which only a notebook needs
-                for i, exercise in enumerate([child for child in section if is_exercise_node(child)]):
-                    _make_card(section, exercise, opened=i == 0)
+                exercises = [child for child in section if is_exercise_node(child)]
+                if exercises:
+                    how = nodes.paragraph(OPEN_ONE, OPEN_ONE, classes=["tfm-open-one"])
+                    section.insert(section.index(exercises[0]), how)
+                for exercise in exercises:
+                    _make_card(section, exercise)
 
 
-def _make_card(section: nodes.section, exercise: nodes.Element, opened: bool) -> None:
+def _make_card(section: nodes.section, exercise: nodes.Element) -> None:
     at = section.index(exercise)
     behind = takewhile(lambda node: isinstance(node, folded) or "cell" in node.get("classes", ()), section[at + 1 :])
     parts = [exercise, *behind]
     folds = [part for part in parts if isinstance(part, folded)]
     hints = [part for part in folds if "hint" in part["classes"]]
     others = [part for part in folds if part not in hints]
-    card = folded("", _head(exercise), classes=["tfm-exercise"], opened=opened)
+    card = folded("", _head(exercise), classes=["tfm-exercise"])
     section[at : at + len(parts)] = [card]
     card += [part for part in parts if part not in folds]
     card += _lines(others)

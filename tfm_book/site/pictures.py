@@ -179,9 +179,11 @@ def inline(svg: ET.Element, prefix: str, hidden: bool = False) -> str:
         svg.set("aria-hidden", "true")
     view = svg.get("viewBox", "").split()
     if len(view) == 4:
-        svg.set("style", f"max-width: min(100%, {float(view[2]):g}px); {svg.get('style', '')}".strip())
-        for size in ("width", "height"):
-            svg.attrib.pop(size, None)
+        own = re.search(r"max-width: *([\d.]+)px;?", style := svg.get("style", ""))
+        width = f"{float(own[1] if own else view[2]):g}"
+        svg.set("style", f"max-width: min(100%, {width}px); {style.replace(own[0], '') if own else style}".strip())
+        svg.set("width", width)  # what a caption leaves room for
+        svg.attrib.pop("height", None)
     return ET.tostring(svg, encoding="unicode")
 
 
