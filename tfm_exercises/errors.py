@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import os
 import re
 import traceback
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from tfm_exercises import IN_PAGES
 
 #: Where the names of a chapter come from, each with the words that stand before a name of it.
 HOMES: dict[str, ModuleType] = {"torch": torch, "F": F}
@@ -37,7 +40,8 @@ def told(
         count = "one argument" if len(args) == 1 else f"{len(args)} arguments"
         written = f"yours is written for {signature}. Keep the stub's first line."
         return f"The check calls {name} with {count}, {inputs}; {written}", f"{RAISED}other arguments"
-    where = f" in line {frames[0].lineno} of your cell" if frames else ""
+    own = [frame for frame in frames if frame.filename == frames[0].filename]  # the innermost of them is where it came
+    where = f" in line {own[-1].lineno} of your cell" if own else ""
     said = clip(str(error) or "no message")
     helped = _help(args, error)
     kind = type(error).__name__
@@ -125,7 +129,8 @@ def _whence(name: str) -> str:
     if found := next((home for home, module in HOMES.items() if callable(getattr(module, name, None))), ""):
         return f". PyTorch has it: {found}.{name}"
     near = [each for each in dir(builtins) if each.lower() == name.lower()]
-    return f". Perhaps you mean {near[0]}" if near else ". Has its cell been run, and is it spelt the same there?"
+    defined = "Does your answer define it" if IN_PAGES in os.environ else "Has its cell been run"
+    return f". Perhaps you mean {near[0]}" if near else f". {defined}, and is it spelt the same there?"
 
 
 def _a(kind: str) -> str:

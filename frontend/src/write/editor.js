@@ -1,5 +1,5 @@
 /* An editor for a few lines of Python. */
-import { autocompletion, closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, startCompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { HighlightStyle, bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
@@ -32,17 +32,20 @@ export function editor(parent, { text, label, changed, submit, complete }) {
     const word = context.matchBefore(/[\w.]+/);
     if (!word && !context.explicit) return null;
     const found = await complete(context.state.doc.toString(), context.pos);
-    return found && { from: found.cursor_start, options: found.matches.slice(0, 100).map((match) => ({ label: match })), validFor: /^[\w.]*$/ };
+    return found && { from: found.cursor_start, options: found.matches.map((match) => ({ label: match })), validFor: /^[\w.]*$/ };
   };
+  const afterWord = ({ state }) => state.selection.main.empty && /[\w.]/.test(state.sliceDoc(state.selection.main.head - 1, state.selection.main.head));
+  const [stub] = text.matchAll(/(?<=^[ \t]*)\.\.\.$/gm); // what is typed first takes its place
   const view = new EditorView({
     parent,
     state: EditorState.create({
       doc: text,
+      selection: stub ? { anchor: stub.index, head: stub.index + 3 } : { anchor: text.trimEnd().length },
       extensions: [
         Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (submit(), true) }])),
         history(), drawSelection(), EditorView.lineWrapping, indentUnit.of("    "), indentOnInput(), bracketMatching(), closeBrackets(), python(),
         syntaxHighlighting(style), faults, autocompletion({ override: [completions], activateOnTyping: false }),
-        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+        keymap.of([{ key: "Tab", run: (view) => acceptCompletion(view) || (afterWord(view) && startCompletion(view)) }, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => update.docChanged && changed(update.state.doc.toString())),
       ],

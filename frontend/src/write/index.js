@@ -36,10 +36,23 @@ const make = (tag, properties = {}, ...children) => {
 /* `text` with what stands between backticks as code. */
 const words = (text) => text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 ? make("code", { textContent: part }) : part));
 
+/* What may stand at `at` in `code`; what Python knows nothing about, as an argument, is taken for a tensor. */
+async function suggestions(python, code, at) {
+  const { content } = await python.complete(code, at);
+  const [, begun] = /\w\.(\w*)$/.exec(code.slice(0, at)) ?? [];
+  if (content.matches.length || begun === undefined) return content;
+  const tensor = `torch.Tensor.${begun}`;
+  const { content: { matches } } = await python.complete(tensor, tensor.length);
+  return { matches: matches.map((match) => match.split(".").pop()), cursor_start: at - begun.length };
+}
+
+/* `text` as words; a page has no cell in which the machine could be drawn, but a chapter where it is. */
+const linked = (text) => text.split("mine.machine()").flatMap((part, i) => [i ? make("a", { href: "mine.html", textContent: "Your own machine" }) : "", ...words(part)]);
+
 /* Open `stub` in `card`: `check` is the line that asks for a verdict; `base`, `chapter` and `setup` are the kernel's. */
 export async function open({ card, stub, original, check, base, chapter, setup, id }) {
   own ??= server(base);
-  const label = `Your answer to ${id}; Tab indents, Escape and then Tab leaves`;
+  const keys = "Ctrl+Enter checks, Tab completes or indents, Escape and then Tab leaves";
   const box = make("div", { className: "tfm-editor" });
   const [go, stop, restart] = [["Check", "Ctrl+Enter"], ["Stop"], ["Restart Python"]].map(([textContent, title = ""]) => make("button", { type: "button", textContent, title }));
   go.classList.add("tfm-go");
@@ -52,12 +65,13 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     make("a", { href, download: `${id}.py` }).click();
     setTimeout(() => URL.revokeObjectURL(href), MINUTE);
   });
-  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, save);
+  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, save, make("span", { className: "tfm-keys", textContent: `${keys}.` }));
   const note = make("p", { className: "tfm-note", role: "status" });
   const printed = make("pre", { className: "tfm-printed", tabIndex: 0, hidden: true });
   const busy = (what) => {
     state.textContent = what;
-    go.disabled = !!what;
+    go.ariaDisabled = String(!!what); // and not disabled, which would take the focus from it
+    if (!what && [stop, restart].includes(document.activeElement)) go.focus();
     stop.hidden = restart.hidden = !what;
   };
   busy("");
@@ -80,10 +94,10 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
   stub.replaceWith(box);
   box.after(bar, note, out, printed);
   const written = editor(box, {
-    text, label,
+    text, label: `Your answer to ${id}; ${keys}`,
     changed: kept.keep,
-    submit: () => go.disabled || judge(),
-    complete: async (code, at) => (kernel ? (await (await kernel).complete(code, at)).content : null),
+    submit,
+    complete: async (code, at) => (kernel ? suggestions(await kernel, code, at) : null),
   });
   box.addEventListener("focusin", warm);
   const solution = card.querySelector("details.solution");
@@ -96,9 +110,28 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     both.replaceChildren("Your answer beside it: − only in yours, + only in the solution. Both may be right.\n\n", ...beside(mine, theirs).map(([kind, text]) => line[kind](text)));
     solution.append(both);
   });
-  go.addEventListener("click", () => judge());
+  go.addEventListener("click", submit);
   stop.addEventListener("click", async () => (await got()).end());
-  restart.addEventListener("click", async () => { busy("Starting Python …"); await (await got()).restart(); busy(""); });
+  restart.addEventListener("click", async () => {
+    try {
+      const started = (await got()).restart();
+      await judged; // which tells that it was stopped
+      busy("Starting Python …");
+      await started;
+      busy("");
+    } catch (error) {
+      busy("");
+      state.replaceChildren(...words(lost(error)));
+    }
+  });
+
+  let judged;
+  const names = JSON.stringify([...original.matchAll(/^(?:def|class) (\w+)/gm)].map(([, name]) => name));
+  const forget = `[globals().pop(n) for n in ${names} if getattr(globals().get(n), "__module__", "") == "__main__"]`; // no earlier answer is judged in this one's place
+  function submit() {
+    if (go.ariaDisabled !== "true") judged = judge();
+    return true;
+  }
 
   async function judge() {
     busy(kernel ? "Checking …" : "Starting Python …");
@@ -120,7 +153,8 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     try {
       const python = await got();
       busy("Checking …");
-      const ended = await python.run({ code, seconds: python.seconds, hear });
+      const ready = await python.run({ code: forget, silent: true });
+      const ended = ready === "ok" ? await python.run({ code, seconds: python.seconds, hear }) : ready;
       if (ended === "lost") throw new Error(python.lost());
       if (ended === "ended") tell("stopped", "Python has ended.", [], "This answer has ended it, or the system has, for want of memory. The next check starts it again.");
       else if (ended === "stopped" || said?.ename === "KeyboardInterrupt") tell("stopped", "Stopped.", [], "It had run for some seconds, or you have told it to. Does every loop in it end?");
@@ -137,17 +171,19 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
 
   /* An error outside of the check: in a sentence, with its line marked. */
   function raised({ ename, evalue, traceback }) {
-    const lines = [...plain(traceback.join("\n")).matchAll(/Cell In\[\d+\], line (\d+)/g)].map(([, line]) => Number(line));
+    const lines = [...plain(`${traceback.join("\n")}\n${evalue}`).matchAll(/(?:Cell In\[\d+\]|<tokenize>), line (\d+)/g)].map(([, line]) => Number(line));
     const line = lines.filter((number) => number <= written.text().split("\n").length).pop();
     written.point(line ?? null);
-    return `${ename}${line ? ` in line ${line}` : ""}: ${plain(evalue).split("\n")[0].replace(/ \(\d+\.py, line \d+\)$/, "")}`;
+    const missing = !line && /^name '(\w+)' is not defined/.exec(evalue)?.[1];
+    if (missing) return `The check asks for \`${missing}\`, which your answer does not define. Is it spelt the same?`;
+    return `${ename}${line ? ` in line ${line}` : ""}: ${plain(evalue).split("\n")[0].replace(/ \((?:\d+\.py|<tokenize>), line \d+\)$/, "")}`;
   }
 
   function tell(status, word, held, message, kept = "") {
     const arrow = status === "refused" ? "→ " : "";
     const said = make("div", { className: `tfm-verdict tfm-${status}` }, make("p", {}, make("strong", { textContent: `${{ passed: "✓ ", refused: "✗ " }[status] ?? ""}${word}` })));
     said.append(...held.map((text) => make("div", { className: "tfm-held" }, "✓ ", ...words(text))));
-    for (const text of [message && arrow + message.replaceAll("your cell", "your answer"), kept]) if (text) said.append(make("p", {}, ...words(text)));
+    for (const text of [message && arrow + message.replaceAll("your cell", "your answer"), kept]) if (text) said.append(make("p", {}, ...linked(text)));
     out.append(said);
     const line = /in line (\d+) of your cell/.exec(message)?.[1];
     if (line) written.point(Number(line));
