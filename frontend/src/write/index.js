@@ -65,7 +65,7 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     make("a", { href, download: `${id}.py` }).click();
     setTimeout(() => URL.revokeObjectURL(href), MINUTE);
   });
-  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, save, make("span", { className: "tfm-keys", textContent: `${keys}.` }));
+  const bar = make("div", { className: "tfm-answer-bar" }, go, stop, restart, state, save, make("span", { className: "tfm-keyboard", textContent: `${keys}.` }));
   const note = make("p", { className: "tfm-note", role: "status" });
   const printed = make("pre", { className: "tfm-printed", tabIndex: 0, hidden: true });
   const busy = (what) => {
@@ -139,7 +139,8 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     out.replaceChildren();
     printed.replaceChildren();
     printed.hidden = true;
-    const code = `${written.text().trimEnd()}\n\n${check}`;
+    const text = written.text().trimEnd().replace(/^\s*\n/, (blank) => blank.replace(/.*\n/g, "#\n")); // IPython drops empty lines, and miscounts
+    const code = `${text || "#"}\n\n${check}`;
     let [said, verdict, shown] = [null, null, 0];
     const hear = (kind, content) => {
       if (kind === "stream") {
