@@ -138,6 +138,47 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
 
 
 @pytest.mark.long
+def test_what_is_typed_first_replaces_the_dots_and_python_completes_it(visit):
+    page = visit("masking")
+    card = Card(page, "masking.masked-softmax")
+    offered = page.locator(".cm-tooltip-autocomplete li")
+    page.keyboard.type("return scores.masked_fi")
+    page.keyboard.press("Tab")
+    offered.filter(has_text=re.compile("^masked_fill$")).wait_for()  # an argument is taken for a tensor
+    page.wait_for_timeout(200)  # CodeMirror takes no choice sooner
+    page.keyboard.press("Tab")
+    page.keyboard.type("(~mask, -torch.")
+    page.keyboard.press("Tab")
+    offered.nth(50).wait_for()
+    page.keyboard.type("inf")  # beyond the first hundred names
+    offered.filter(has_text=re.compile("^inf$")).wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("End")
+    page.keyboard.type(".softmax(-1)")
+    page.keyboard.press("ControlOrMeta+Enter")
+    card.box.locator(".tfm-verdict", has_text="That holds").wait_for()
+    assert card.editor.inner_text().splitlines()[2] == "    return scores.masked_fill(~mask, -torch.inf).softmax(-1)"
+    assert card.box.locator(".tfm-verdict a").first.get_attribute("href") == "mine.html"
+    page.close()
+
+
+@pytest.mark.long
+def test_an_earlier_answer_is_not_judged_in_the_place_of_this_one(visit):
+    page = visit("masking")
+    card = Card(page, "masking.triangle")
+    answer = TRIANGLE.format("<=")
+    assert "That holds" in card.check(answer)
+    for none in ("", answer.replace("triangle", "triangel")):
+        assert "The check asks for triangle, which your answer does not define" in card.check(none)
+    assert "AttributeError in line 4" in card.check("\n \n" + answer.replace("torch.arange", "torch.arnge"))
+    assert card.box.locator(".tfm-fault").inner_text() == "    position = torch.arnge(n)"
+    said = card.check(answer.replace("    return", "   return"))
+    assert "IndentationError in line 3" in said and "tokenize" not in said
+    assert card.box.locator(".tfm-fault").inner_text().startswith("   return")
+    page.close()
+
+
+@pytest.mark.long
 def test_a_notebook_changed_meanwhile_is_never_written_over(server: Server, visit):
     page = visit("masking")
     id = next(each for each in EXERCISES if each.startswith("masking.") and each != "masking.triangle")
@@ -165,6 +206,19 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     page.keyboard.press("ControlOrMeta+Enter")
     card.box.get_by_role("button", name="Stop").click()
     card.box.locator(".tfm-verdict", has_text="Stopped").wait_for()
+    card.box.locator(".tfm-go:focus").wait_for()  # the keyboard is not lost with the button
+    page.keyboard.press("Enter")
+    card.box.get_by_role("button", name="Restart Python").click()
+    card.box.locator(".tfm-verdict", has_text="Stopped").wait_for()
+    card.box.locator(".tfm-state", has_text="Starting Python").wait_for()
+    card.box.locator(".tfm-state:empty").wait_for(state="attached")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(1000)  # it runs
+    page.reload()
+    card = Card(page, "masking.triangle")
+    began = time.monotonic()
+    assert "That holds" in card.check(TRIANGLE.format("<="))
+    assert time.monotonic() - began < 14, "an answer that was left running is interrupted"
     assert "Python has ended" in card.check("import os\nos._exit(1)\n")
     said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))
     assert "That holds" in said and "the rest is not shown" in said and len(said) < 40_000
