@@ -109,6 +109,7 @@ def test_an_answer_is_written_checked_marked_and_kept_in_the_page(server: Server
     answer = "print('<b>bold</b>')\n" + TRIANGLE.format("<=")
     said = card.check(answer)
     assert "That holds" in said and "Kept as mine.causal_mask" in said and "<b>bold</b>" in said
+    assert card.box.locator(".tfm-verdict a").first.get_attribute("href") == "mine.html"
     for _ in range(100):
         if in_notebook(server, "masking.triangle") == answer.rstrip():
             break
@@ -152,13 +153,7 @@ def test_what_is_typed_first_replaces_the_dots_and_python_completes_it(visit):
     offered.nth(50).wait_for()
     page.keyboard.type("inf")  # beyond the first hundred names
     offered.filter(has_text=re.compile("^inf$")).wait_for()
-    page.keyboard.press("Escape")
-    page.keyboard.press("End")
-    page.keyboard.type(".softmax(-1)")
-    page.keyboard.press("ControlOrMeta+Enter")
-    card.box.locator(".tfm-verdict", has_text="That holds").wait_for()
-    assert card.editor.inner_text().splitlines()[2] == "    return scores.masked_fill(~mask, -torch.inf).softmax(-1)"
-    assert card.box.locator(".tfm-verdict a").first.get_attribute("href") == "mine.html"
+    assert card.editor.inner_text().splitlines()[2] == "    return scores.masked_fill(~mask, -torch.inf)"
     page.close()
 
 
