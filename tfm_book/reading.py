@@ -109,6 +109,7 @@ def serve(pages: Path, folder: Path, port: int, open_browser: bool, tell: Callab
         "IdentityProvider.token": token,
         "MappingKernelManager.cull_idle_timeout": 3600,  # seconds: a page that is left open holds no memory for ever
         "MappingKernelManager.cull_connected": True,
+        "MappingKernelManager.cull_busy": True,  # an answer may run for seconds only
     }
     os.environ[IN_PAGES] = "1"
     server = Reading.initialize_server([f"--{name}={value}" for name, value in options.items()])

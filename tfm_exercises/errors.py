@@ -41,7 +41,8 @@ def told(
         count = "one argument" if len(args) == 1 else f"{len(args)} arguments"
         written = f"yours is written for {signature}. Keep the stub's first line."
         return f"The check calls {name} with {count}, {inputs}; {written}", f"{RAISED}other arguments"
-    where = f" in line {frames[0].lineno} of your cell" if frames else ""
+    own = [frame for frame in frames if frame.filename == frames[0].filename]  # the innermost of them is where it came
+    where = f" in line {own[-1].lineno} of your cell" if own else ""
     said = clip(str(error) or "no message")
     helped = _help(args, error)
     kind = type(error).__name__

@@ -461,7 +461,8 @@ def _unsolved(id: str, answers: dict[str, Any] | None = None) -> Verdict:
     for name, answer in (answers or {}).items():
         if watching.is_stub(answer) and (other := renamed(name, answer)):
             handed = ", ".join(other if each == name else each for each in answers or ())
-            message = f'{name} is still the stub. If {other} is your answer, hand that over: check("{id}", {handed})'
+            way = f"name it {name}." if IN_PAGES in os.environ else f'hand that over: check("{id}", {handed})'
+            message = f"{name} is still the stub. If {other} is your answer, {way}"
             return Verdict(id, "unsolved", message=message)
     return Verdict(
         id, "unsolved", message="The cell above still holds the stub. Replace the ... and run both cells again."

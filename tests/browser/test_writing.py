@@ -186,6 +186,15 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     assert "StdinNotImplementedError in line 2" in card.check("def triangle(n):\n    return input()\n")
     said = card.check("def triangle(n):\n")
     assert "IndentationError" in said and card.box.locator(".tfm-fault").inner_text() == "def triangle(n):"
+    said = card.check("\n \n" + TRIANGLE.format("<=").replace("torch.arange", "torch.arnge"))
+    assert "AttributeError in line 4" in said and "torch.arnge" in card.box.locator(".tfm-fault").inner_text()
+    card.write("while True:\n    pass\n")
+    page.keyboard.press("ControlOrMeta+Enter")
+    page.wait_for_timeout(1000)  # it runs
+    page.reload()
+    card, began = Card(page, "masking.triangle"), time.monotonic()
+    assert "That holds" in card.check(TRIANGLE.format("<="))
+    assert time.monotonic() - began < 14, "an answer that was left running is interrupted"
     assert "Python has ended" in card.check("import os\nos._exit(1)\n")
     page.evaluate(END_KERNELS)
     said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from tiers import params
 
-from tfm_exercises import check, judge, random_inputs, watching
+from tfm_exercises import IN_PAGES, check, judge, random_inputs, watching
 from tfm_exercises.judge import Exercise, Mistake, Verdict, find
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -178,6 +178,22 @@ def test_exception_becomes_a_sentence_with_its_line(ask):
     line = double.__code__.co_firstlineno + 2
     message = ask(doubled, double).message
     assert message.startswith(f"double(a tensor of shape (2, 2)) raised RuntimeError in line {line} of your cell: ")
+
+
+def test_the_line_is_where_the_answers_own_code_failed(ask):
+    def double(x):
+        def inner(y):
+            return y.nope
+
+        return inner(x)
+
+    assert f"in line {double.__code__.co_firstlineno + 2} of your cell" in ask(doubled, double).message
+
+
+@pytest.mark.parametrize(("inside", "said"), [("1", "is defined?"), ("", "is defined, and has that cell been run?")])
+def test_a_page_has_no_cell_to_be_run(ask, monkeypatch, inside, said):
+    monkeypatch.setenv(IN_PAGES, inside) if inside else monkeypatch.delenv(IN_PAGES, raising=False)
+    assert f"Is it spelt the same where it {said}" in ask(doubled, lambda x: absent(x)).message  # noqa: F821
 
 
 def recursing(x):

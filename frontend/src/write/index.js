@@ -118,7 +118,8 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
     out.replaceChildren();
     printed.replaceChildren();
     printed.hidden = true;
-    const code = `${written.text().trimEnd()}\n\n${check}`;
+    const text = written.text().trimEnd().replace(/^\s*\n/, (blank) => blank.replace(/.*\n/g, "#\n")); // IPython drops empty lines, and miscounts
+    const code = `${text || "#"}\n\n${check}`;
     let [said, verdict, shown] = [null, null, 0];
     const hear = (kind, content) => {
       if (kind === "stream") {
@@ -149,12 +150,12 @@ export async function open({ card, stub, original, check, base, chapter, setup, 
 
   /* An error outside of the check: in a sentence, with its line marked. */
   function raised({ ename, evalue, traceback }) {
-    const lines = [...plain(traceback.join("\n")).matchAll(/Cell In\[\d+\], line (\d+)/g)].map(([, line]) => Number(line));
+    const lines = [...plain(`${traceback.join("\n")}\n${evalue}`).matchAll(/(?:Cell In\[\d+\]|<tokenize>), line (\d+)/g)].map(([, line]) => Number(line));
     const missing = ename === "NameError" && names.find((name) => evalue === `name '${name}' is not defined`);
     if (missing) return `This answer does not define \`${missing}\`, for which the check asks. Keep the stub's first line.`;
     const line = lines.filter((number) => number <= written.text().trimEnd().split("\n").length).pop();
     written.point(line ?? Number(/ on line (\d+) \(/.exec(evalue)?.[1] ?? 0)); // the line that lacks what should follow
-    return `${ename}${line ? ` in line ${line}` : ""}: ${plain(evalue).split("\n")[0].replace(/ \(\d+\.py, line \d+\)$/, "")}`;
+    return `${ename}${line ? ` in line ${line}` : ""}: ${plain(evalue).split("\n")[0].replace(/ \((?:\d+\.py|<tokenize>), line \d+\)$/, "")}`;
   }
 
   function tell(status, word, held, message, kept = "") {

@@ -14,9 +14,16 @@ export async function local({ ask, settings }, chapter, setup) {
   others.sort((a, b) => a.kernel.last_activity.localeCompare(b.kernel.last_activity));
   for (const session of others.slice(0, Math.max(0, others.length - AT_ONCE + 1))) await ask(`api/sessions/${session.id}`, "DELETE");
   const session = await ask("api/sessions", "POST", { path, name: chapter, type: "page", kernel: { name: "python3" } });
+  const answers = () => ask(`api/kernels/${session.kernel.id}`).then(({ execution_state: state }) => state !== "busy");
+  for (let waited = 0; !(await answers()); waited += 1) { // an answer of another page is being run, or was left running
+    if (waited < SECONDS) await new Promise((resolve) => setTimeout(resolve, 1000));
+    else await ask(`api/kernels/${session.kernel.id}/restart`, "POST");
+  }
   const connection = new KernelConnection({ model: session.kernel, serverSettings: settings });
   let [running, prepared, lost] = [null, false, null]; // what is being run; whether `setup` has been; why nothing can be
   const give_up = (outcome) => running?.give_up(outcome);
+  const interrupt = () => ask(`api/kernels/${session.kernel.id}/interrupt`, "POST");
+  addEventListener("pagehide", () => running?.limited && interrupt()); // an endless loop does not outlive its page
   connection.statusChanged.connect((_, status) => { // a kernel that died answers nothing more; another may take its place
     if (!["dead", "restarting", "autorestarting"].includes(status)) return;
     prepared = false;
@@ -53,7 +60,7 @@ export async function local({ ask, settings }, chapter, setup) {
       if (kind === "status" && content.execution_state === "busy" && seconds < Infinity) clock = setTimeout(end, seconds * 1000);
       if (["stream", "execute_result", "display_data", "error"].includes(kind)) hear(kind, content);
     };
-    const given_up = new Promise((resolve) => (running = { ended, give_up: resolve }));
+    const given_up = new Promise((resolve) => (running = { ended, give_up: resolve, limited: seconds < Infinity }));
     try {
       return await Promise.race([ended, given_up]);
     } finally {
@@ -66,7 +73,7 @@ export async function local({ ask, settings }, chapter, setup) {
   async function end() {
     const own = running;
     if (!own) return;
-    await ask(`api/kernels/${session.kernel.id}/interrupt`, "POST");
+    await interrupt();
     const late = await Promise.race([own.ended, new Promise((resolve) => setTimeout(resolve, GRACE, "late"))]);
     if (late === "late" && own === running) await restart();
   }

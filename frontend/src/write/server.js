@@ -6,7 +6,7 @@ export function server(base) {
   return {
     settings,
     async ask(path, method = "GET", body = undefined) {
-      const answer = await ServerConnection.makeRequest(base + path, { method, body: body && JSON.stringify(body) }, settings);
+      const answer = await ServerConnection.makeRequest(base + path, { method, body: body && JSON.stringify(body), keepalive: path.endsWith("/interrupt") }, settings);
       if (!answer.ok) {
         const said = await answer.json().then(({ message }) => message, () => "");
         throw new Error(`The server answers ${answer.status} to ${method} ${path}${said ? `: ${String(said).slice(0, 200)}` : "."}`);
