@@ -290,7 +290,7 @@ FORMULA = re.compile(r"\$\$.*?\$\$|(?<![\\$])\$[^$]+\$", re.DOTALL)
 OF_THE_PAGE = (
     ".cell, .math, .tfm-film-link, .tfm-to-notebook, .tfm-kicker, .tfm-file, .tfm-outcome > strong:first-child, .tfm-wheel, .headerlink, svg, script, button, "
     ":has(+ .tfm-whole), .tfm-whole > summary, "  # an excerpt, whose whole stands in the notebook
-    ".hint > summary"
+    ".hint > summary, .tfm-open-one"
 )
 OF_THE_NOTEBOOK = (
     r"From `tfm_lib/\w+\.py`:",
