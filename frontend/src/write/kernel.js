@@ -49,6 +49,7 @@ export async function local({ ask, settings }, chapter, setup) {
   async function run({ names = [], ...what }) {
     if (!prepared) await prepare();
     const forgotten = names.length ? await execute({ code: `[globals().pop(name, None) for name in ${JSON.stringify(names)}]`, silent: true }) : "ok";
+    if (forgotten === "error") return "stopped"; // it was stopped that early
     return forgotten === "ok" ? execute(what) : forgotten;
   }
 
