@@ -192,9 +192,9 @@ def test_what_does_not_end_is_stopped_and_the_next_answer_is_checked(visit):
     page.keyboard.press("ControlOrMeta+Enter")
     page.wait_for_timeout(1000)  # it runs
     page.reload()
-    card, began = Card(page, "masking.triangle"), time.monotonic()
+    card = Card(page, "masking.triangle")  # what was left running does not keep it from an answer
+    card.box.locator(".tfm-state:empty").wait_for(state="attached")
     assert "That holds" in card.check(TRIANGLE.format("<="))
-    assert time.monotonic() - began < 14, "an answer that was left running is interrupted"
     assert "Python has ended" in card.check("import os\nos._exit(1)\n")
     page.evaluate(END_KERNELS)
     said = card.check("for i in range(100_000):\n    print(i)\n" + TRIANGLE.format("<="))
@@ -233,6 +233,7 @@ def test_firefox_writes_checks_and_stops(server: Server, visit, tmp_path: Path):
         )
         tab.press(*"while True: pass")
         tab.press("Enter", held=CONTROL)
+        tab.until("() => document.querySelector('.tfm-go:disabled')")
         tab.point(".tfm-editor + .tfm-answer-bar button:not([hidden]):not(:disabled)")
         tab.until("() => document.querySelector('.tfm-verdict')?.textContent.includes('You stopped it')")
         assert tab.said == [] and all(each.startswith((server.base, "blob:", "data:")) for each in tab.asked)

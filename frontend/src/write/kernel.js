@@ -53,7 +53,13 @@ export async function local({ ask, settings }, chapter, setup) {
     return forgotten === "ok" ? execute(what) : forgotten;
   }
 
-  async function execute({ code, silent = false, seconds = Infinity, hear = () => {} }) {
+  /* What waits behind a request that is interrupted, such as one of a page that has gone, is aborted: it is asked again. */
+  async function execute(what, tries = 3) {
+    const ended = await request(what);
+    return ended === "aborted" && tries > 1 ? execute(what, tries - 1) : ended;
+  }
+
+  async function request({ code, silent = false, seconds = Infinity, hear = () => {} }) {
     const future = connection.requestExecute({ code, silent, store_history: !silent, stop_on_error: true, allow_stdin: false });
     const ended = future.done.then(({ content }) => content.status, () => "stopped");
     let clock;
