@@ -18,7 +18,6 @@ from project import CHAPTERS, ROOT
 from reading import Server, reading
 
 from browser.driving import DESKTOP, unfold
-from browser.firefox import CONTROL, MISSING, find_firefox, firefox
 from tfm_book.notebooks.export import export_notebook
 
 KERNEL_ANSWERS = 240_000  # milliseconds: it imports torch
@@ -216,27 +215,6 @@ def test_tab_completes_what_the_kernel_knows_and_the_methods_of_tensors(visit):
         page.keyboard.press("Tab")
     assert card.editor.inner_text() == "x = torch.arange.unsqueeze"
     page.close()
-
-
-@pytest.mark.long
-def test_firefox_writes_checks_and_stops(server: Server, visit, tmp_path: Path):
-    if (program := find_firefox()) is None:
-        pytest.skip(MISSING)
-    visit("masking").close()  # writes the notebook
-    with firefox(program, tmp_path) as tab:
-        tab.go(server.page("chapters/masking"))
-        at = tab.until("() => document.querySelector('.tfm-count a')?.hash.slice(1)")
-        tab.point(".tfm-count a")
-        tab.point(f".tfm-exercise:has([id='{at}']) .tfm-answer-bar .tfm-go")
-        tab.until(
-            "() => document.activeElement.closest('.cm-content') && !document.querySelector('.tfm-state').textContent"
-        )
-        tab.press(*"while True: pass")
-        tab.press("Enter", held=CONTROL)
-        tab.until("() => document.querySelector('.tfm-go:disabled')")
-        tab.point(".tfm-editor + .tfm-answer-bar button:not([hidden]):not(:disabled)")
-        tab.until("() => document.querySelector('.tfm-verdict')?.textContent.includes('You stopped it')")
-        assert tab.said == [] and all(each.startswith((server.base, "blob:", "data:")) for each in tab.asked)
 
 
 @pytest.mark.long
