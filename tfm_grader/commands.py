@@ -163,6 +163,7 @@ def collect(
     from tfm_grader.collecting import messages
     from tfm_grader.collecting import roster as rosters
     from tfm_grader.collecting.identity import KINDS
+    from tfm_grader.collecting.inbox import write_collected
     from tfm_grader.written_answers import Handed
 
     if kind not in ("auto", *KINDS):
@@ -177,7 +178,7 @@ def collect(
     given = {stem: Handed.of(loaded.manifest.chapters[stem]).lines for stem in loaded.stems}
     wishes = collecting.CollectOptions(known, dates, assignment, own, given, recognised)
     found = collecting.collect(source, loaded.stems, kind, wishes)
-    collecting.write_collected(found, to)
+    write_collected(found, to)
     for line in messages.after(found):
         console.print(line, soft_wrap=True, markup=False)
     for line in messages.refusal_lines(found):

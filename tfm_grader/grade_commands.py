@@ -347,8 +347,7 @@ def report(
                 notes += gradebook.nbgrader(made.scores, nbgrader, column)
         except OSError as fault:
             raise Refusal(f"{fault.filename} cannot be read: {fault.strerror}.") from None
-        files, sheet = _beside_marks(files, made, to)
-        files, renamed = _beside_answers(files, made, to)
+        sheet, renamed = _beside_marks(files, made, to), _beside_answers(files, made, to)
         replace_files(to, files)
         log.add(*made.events, exported(to, files, bool(made.stale)), at=made.at)
     if pseudonyms:
@@ -400,15 +399,15 @@ def _filled(
         yield "moodle.csv", lms.moodle_worksheet(scores, tables.read_text(moodle), overwrite)
 
 
-def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], str]:
-    """Rename the marking sheet in `files` if it would overwrite one with marks. Returns its name too."""
+def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> str:
+    """Rename the marking sheet in `files` if it would overwrite one with marks. Returns its name."""
     from tfm_grader.output_folder import free_name
     from tfm_grader.scoring import manual_grades, marking_sheet
     from tfm_grader.tables import BadTable
 
     desk = made.desk
     if "marking.csv" not in files or desk is None:
-        return files, ""
+        return ""
 
     def may_be_replaced(path: Path) -> bool:
         try:
@@ -417,27 +416,25 @@ def _beside_marks(files: dict[str, str | bytes], made: Report, to: Path) -> tupl
             return False
 
     name = free_name(to, "marking.csv", may_be_replaced)
-    return {**_without(files, "marking.csv"), name: files["marking.csv"]}, name
+    files[name] = files.pop("marking.csv")
+    return name
 
 
-def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> tuple[dict[str, str | bytes], list[str]]:
+def _beside_answers(files: dict[str, str | bytes], made: Report, to: Path) -> list[str]:
     """Rename the list of requests in `files` if it would overwrite one with lines that this report doesn't have.
 
-    The older list stays as it is. Returns a line that names the new one, too.
+    The older list stays as it is. Returns a line that names the new one.
     """
     from tfm_grader.output_folder import free_name
     from tfm_grader.scoring.regrade_requests import are_all_in
 
     if "requests.csv" not in files:
-        return files, []
+        return []
     name = free_name(to, "requests.csv", lambda path: are_all_in(path, made.requests))
-    kept = {path.name: path.read_bytes() for path in to.glob("requests*.csv") if path.name != name}
+    files[name] = files.pop("requests.csv")
+    files |= {path.name: path.read_bytes() for path in to.glob("requests*.csv") if path.name != name}
     said = [f"the requests are now in {to / name}, since the list before has lines that this report doesn't have"]
-    return {**_without(files, "requests.csv"), **kept, name: files["requests.csv"]}, said * (name != "requests.csv")
-
-
-def _without(files: dict[str, str | bytes], name: str) -> dict[str, str | bytes]:
-    return {other: each for other, each in files.items() if other != name}
+    return said * (name != "requests.csv")
 
 
 def _require_results(results: Path, there: bool = True) -> None:

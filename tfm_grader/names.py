@@ -20,14 +20,12 @@ def fold(name: str) -> str:
 
 
 def folder_name(name: str) -> str:
-    """Return a folder name for a student: the name itself if it is safe, else a cleaned one with a hash."""
-    plain, safe = _safe(name)
-    return safe if safe == plain and not reserved(safe) else marked(name)
-
-
-def marked(name: str) -> str:
-    """Return a folder name unique to `name`, containing 64 bits of its hash."""
-    return f"{_safe(name)[1]}-{digest(name)[:16]}"
+    """Return a folder name for a student: the name itself if it is safe, else a cleaned one with 64 bits of a hash."""
+    whole = unicodedata.normalize("NFC", name).strip()
+    safe = "".join(char if _letter(char) or char in "._-@+" else "-" for char in whole).strip(".-") or "nobody"
+    while len(safe.encode()) > 80:
+        safe = safe[:-1]
+    return safe if safe == whole and not reserved(safe) else f"{safe}-{digest(name)[:16]}"
 
 
 def reserved(name: str) -> bool:
@@ -54,14 +52,6 @@ def plain(text: str) -> str:
 def digest(made: str | bytes) -> str:
     """Return the SHA-256 of a file or a text, also of a name that is not valid UTF-8."""
     return hashlib.sha256(made if isinstance(made, bytes) else made.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _safe(name: str) -> tuple[str, str]:
-    whole = unicodedata.normalize("NFC", name).strip()
-    safe = "".join(char if _letter(char) or char in "._-@+" else "-" for char in whole).strip(".-") or "nobody"
-    while len(safe.encode()) > 80:
-        safe = safe[:-1]
-    return whole, safe
 
 
 def _letter(char: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tfm_exercises.carried import carried_in
 from tfm_grader.assignment.manifest import Chapter
-from tfm_grader.written_answers import Answer, Handed, found, is_python, own
+from tfm_grader.written_answers import Answer, Handed, found, is_python, known_lines, own
 
 MAX_BYTES = 20 << 20
 MAX_CODE = 1 << 20
@@ -139,6 +139,14 @@ def written(data: bytes, chapter: Chapter) -> list[str]:
     """Return the code cells without the handed-out lines."""
     handed = Handed.of(chapter)
     return [own(cell, handed) for cell in _code(data, set())]
+
+
+def is_untouched(data: bytes, given: frozenset[str]) -> bool:
+    """Whether a notebook contains nothing but lines that were handed out, whose digests are `given`."""
+    try:
+        return bool(given) and not known_lines(sources(data), given)[1] and not carried(data)
+    except NotANotebook:
+        return False
 
 
 def carried(data: bytes) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from typing import Any
 from tfm_lib._refusal import Refusal
 
 MOST = 20  # faulty lines that are told
+MAX_BYTES = 64 << 20  # of a file
 BESIDE = ("name", "note", "notes", "comment", "comments")  # columns that any table may have; they are ignored
 SIGNS = {",": "comma", ";": "semicolon", "\t": "tab"}  # what separates cells
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
@@ -54,14 +55,27 @@ class Faults:
             raise self.kind("\n".join([*told[:MOST], *more]))
 
 
-def read_text(path: Path) -> str:
-    """Read a CSV file written by a person, keeping its line endings. Raises Refusal if it cannot be read."""
+def read_text(path: Path, kind: type[Refusal] = Refusal) -> str:
+    """Read a CSV file written by a person, keeping its line endings. Raises `kind` if it cannot be read.
+
+    It is UTF-8, UTF-16 with a byte order mark, or Windows-1252.
+    """
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise Refusal(f"{path} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.") from None
+        raise kind(f"{path} cannot be read: {error.strerror}.") from None
+    if len(data) > MAX_BYTES:
+        raise kind(f"{path.name} has more than {MAX_BYTES >> 20} MB. Is it the right file?")
+    for encoding in ["utf-16"] if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Two non-ASCII bytes in a row are rare in Windows-1252 text but normal in multi-byte encodings.
+        if encoding != "cp1252" or not re.search(rb"[\x80-\xff]{2}", data):
+            return text
+    raise kind(f"{path.name} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.")
 
 
 def read_rows(
@@ -89,7 +103,12 @@ def read_rows(
             raise BadTable(f"{path} has no column {', '.join(missing)}. Its first line must be: {told}")
         if twice := sorted({name for name in head if name and head.count(name) > 1}):
             raise BadTable(f"{path} has the column {twice[0]} twice. Remove one.")
-        _require_columns_known(path, head, [*columns, *more, *ignored, *BESIDE])
+        known, strange = [*columns, *more, *ignored, *BESIDE], Faults()
+        absent = [name for name in known if name not in head]
+        for name in head:
+            if name and name not in known:
+                strange.told.append((1, f"{path}, line 1: {no_such_column(name, absent, known)}"))
+        strange.refuse()
         wanted = {name: head.index(name) for name in [*columns, *more] if name in head}
         rows = []
         for line in reader:
@@ -105,16 +124,6 @@ def read_rows(
     if faults is None:
         ragged.refuse()
     return rows
-
-
-def _require_columns_known(path: Path, head: list[str], known: list[str]) -> None:
-    """Check that each column named in the first line is one of the `known` columns. Raises BadTable."""
-    absent = [name for name in known if name not in head]
-    faults = Faults()
-    for name in head:
-        if name and name not in known:
-            faults.told.append((1, f"{path}, line 1: {no_such_column(name, absent, known)}"))
-    faults.refuse()
 
 
 def no_such_column(name: str, candidates: Collection[str], known: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import AbstractArray
 from torch import Tensor, nn
 
-from tfm_lib._errors import bad_input, shape_of, shown, with_article
+from tfm_lib._errors import bad_input, require_device, require_dtype, require_tensor, shape_of, shown, with_article
 
 What = TypeVar("What", bound=Callable)
 VALUES = {int, float, object, Parameter.empty}  # other helpers check these
@@ -159,10 +159,11 @@ class _Shape:
     """Check a tensor argument against its annotation, such as `Float[Tensor, "*batch n d_k"]`."""
 
     def __init__(self, annotation: type[AbstractArray], optional: bool):
-        self.numbers, self.optional = annotation.dtype.__name__, optional
+        self.is_mask, self.optional = "#" in annotation.dim_str, optional
+        numbers = annotation.dtype.__name__
+        self.numbers = "Mask" if self.is_mask and numbers == "Bool" else numbers
         words = annotation.dim_str.split()
         self.leading = words.pop(0).strip("*#") if words and words[0][0] in "*." else None
-        self.is_mask = "#" in annotation.dim_str
         self.last = [(word.lstrip("#"), word.startswith("#")) for word in words]  # axes, and whether they may be 1
         self.axes = {axis for axis, _ in self.last}
         written = (*([] if self.leading is None else ["..."]), *(axis for axis, _ in self.last))
@@ -171,34 +172,17 @@ class _Shape:
     def at(self, name: str, X: Any, call: _Call) -> None:
         if X is None and self.optional:
             return
-        if not isinstance(X, Tensor):
-            raise bad_input(name, "be a torch tensor", f"a {type(X).__name__}", TypeError)
-        self._holds(name, X)
+        require_tensor(name, X, self.numbers)
         if self.is_mask:
             self._broadcasts(name, X, call.sizes)
         else:
             self._has_shape(name, X, call.sizes)
-        if call.place is None:
-            call.place = X, name
-        elif X.device != call.place[0].device:
-            raise bad_input(name, f"be on the device of {call.place[1]}, {call.place[0].device}", X.device)
-        if self.numbers != "Float":
-            return
-        if call.float is None:
-            call.float = X, name
-        elif X.dtype != call.float[0].dtype:
-            call.is_strict = False
-            if not torch.is_autocast_enabled(X.device.type):
-                raise bad_input(name, f"have the dtype of {call.float[1]}, {call.float[0].dtype}", X.dtype, TypeError)
-
-    def _holds(self, name: str, X: Tensor) -> None:
-        if self.numbers == "Float" and not X.is_floating_point():
-            raise bad_input(name, "hold floating-point numbers", X.dtype, TypeError)
-        if self.numbers == "Int" and (X.is_floating_point() or X.is_complex() or X.dtype == torch.bool):
-            raise bad_input(name, "hold whole numbers", X.dtype, TypeError)
-        if self.numbers == "Bool" and X.dtype != torch.bool:
-            meaning = ", True where the query may attend to the key" if self.is_mask else ""
-            raise bad_input(name, f"be boolean{meaning}", X.dtype, TypeError)
+        call.place = call.place or (X, name)
+        require_device(name, X, *call.place)
+        if self.numbers == "Float":
+            call.float = call.float or (X, name)
+            require_dtype(name, X, *call.float)
+            call.is_strict &= X.dtype == call.float[0].dtype  # under autocast they may differ
 
     def _has_shape(self, name: str, X: Tensor, sizes: dict) -> None:
         shape, start = X.shape, X.dim() - len(self.last)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     bad_input, require_column, require_continuations, require_no_nan,
-    require_number, require_rows_of, require_sizes, require_temperature, require_token_ids,
+    require_number, require_rows_of, require_sizes, require_temperature,
     require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
@@ -331,7 +331,7 @@ def mask_predict(
     Source: Ghazvininejad et al. (2019), section 3.
     """
     _require_ready(model, src_ids)
-    require_token_ids(mask_id=mask_id)
+    require_sizes(0, mask_id=mask_id)
     require_sizes(passes=passes)
     memory = model.encode(src_ids)
     length = model.lengths(memory).argmax(dim=-1, keepdim=True).clamp(min=1)  # (batch, 1)
@@ -387,7 +387,7 @@ def _require_ready(model: Transformer | DecoderOnly, src_ids: Tensor) -> None:
 
 
 def _require_search(bos_id: int, eos_id: int, beam: int, alpha: float, max_len: int, n_best: int = 1) -> None:
-    require_token_ids(bos_id=bos_id, eos_id=eos_id)
+    require_sizes(0, bos_id=bos_id, eos_id=eos_id)
     require_sizes(beam=beam, max_len=max_len)
     must = "be at least 0, or a longer hypothesis would be punished twice"
     require_number("alpha", alpha, lambda alpha: alpha >= 0, must)

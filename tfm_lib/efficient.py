@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from tfm_lib._errors import (
     _numbers, bad_input, first_index, require_below, require_chances, require_distribution,
-    require_finite, require_ids, require_ids_in_rows, require_sizes, require_token_ids,
-    require_values, require_whole, require_whole_numbers, shape_of,
+    require_finite, require_ids, require_ids_in_rows, require_sizes, require_tensor,
+    require_values, require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib.attention import attention
@@ -235,7 +235,7 @@ def lsh_pairs(buckets: Int[Tensor, "rounds *batch n"], size: int) -> Bool[Tensor
 
 def _chunks(X: Tensor | None, buckets: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
     """The bucket and chunk of each position in one number, the positions by bucket, and the way back."""
-    require_whole_numbers("buckets", buckets)
+    require_tensor("buckets", buckets, "Int")
     require_sizes(size=size)
     if X is not None and buckets.shape[1:] != X.shape[:-1]:
         must = f"have shape (rounds, {', '.join(map(str, X.shape[:-1]))}), a bucket for each vector"
@@ -515,7 +515,7 @@ def speculative_decode(
     Source: Leviathan, Kalman and Matias (2023), algorithm 1; Chen et al. (2023).
     """
     _require_pair(model, draft, src_ids)
-    require_token_ids(bos_id=bos_id, eos_id=eos_id)
+    require_sizes(0, bos_id=bos_id, eos_id=eos_id)
     require_sizes(ahead=ahead, max_len=max_len)
     chances, draw = partial(_chances, chances), partial(_drawn, draw)
     large, small = _Reader(model, src_ids), _Reader(draft, src_ids)
@@ -580,12 +580,9 @@ def _require_words(X: Float[Tensor, "*batch n d_k"], V: Float[Tensor, "*batch n 
 def _require_gates(argument: str, gates: Tensor) -> None:
     """`gates` must be numbers from 0 to 1, as a sigmoid gives them."""
     require_finite(argument, gates)
-
-    def bad(gates: Tensor) -> Tensor:
-        return (gates < 0) | (gates > 1)
-
-    if _numbers(gates, lambda gates: bad(gates).any()):
-        index = first_index(bad(gates))
+    bad = (gates < 0) | (gates > 1)
+    if _numbers(bad, torch.any):
+        index = first_index(bad)
         came = f"{gates[index].item():.4g}" + (f" at index {index}" if index else "")
         raise bad_input(argument, "be from 0 to 1, as a sigmoid gives it", came)
 

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tfm_lib._errors import (
     bad_input, first_index, require_logits_of, require_sizes, require_slopes, require_state,
-    require_token_ids, require_tokens, require_values, require_whole, shape_of,
+    require_tokens, require_values, require_whole, shape_of,
 )  # fmt: skip
 from tfm_lib._shapes import checked
 from tfm_lib._vocabulary import Vocabulary
@@ -104,7 +104,7 @@ def greedy(
     Source: Sutskever, Vinyals and Le (2014), section 3.2, with a beam of 1.
     """
     require_sizes(max_len=max_len)
-    require_token_ids(bos_id=bos_id, eos_id=eos_id)
+    require_sizes(0, bos_id=bos_id, eos_id=eos_id)
     state = start(src_ids)
     ids = src_ids.new_full((len(src_ids), 1), bos_id)
     finished, written = torch.zeros_like(ids, dtype=torch.bool), []

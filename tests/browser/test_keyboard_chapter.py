@@ -89,7 +89,7 @@ class Reader:
             ("does not show its focus", stop["seen"]),
         ):
             self.expect(holds, stop, fault)
-        assert not stop["again"], self.faults
+        assert not stop["again"], "\n".join(self.faults)
         self.stops.append(stop)
         return stop
 
@@ -146,7 +146,8 @@ class Reader:
             self.expect(self.choosers, stop, "asks for no file")
         else:
             known = self.within_reach(widget)
-            for keys in widget.moves(stop["control"]):
+            process = stop["control"] not in widget.controls()  # a button that starts a training
+            for keys in [("Enter",)] if process else widget.moves(stop["control"]):
                 answers = widget.changed_by(*keys) or self.set_up(widget)
                 self.expect(answers, stop, f"does not answer {' '.join(keys)}")
                 if stop["tag"] == "select" and not known <= self.within_reach(widget):  # back

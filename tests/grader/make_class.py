@@ -15,14 +15,13 @@ from grader.hostile.assignment import HIDDEN, MANIFEST
 from grader.hostile.cases import ATTACKS, BAND, HONEST, IMPORTS, TRIANGLE, notebook
 
 HOSTILE = 20
-BOUNDED = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 20}}
 
 
 def make(folder: Path, honest: int = 180, hostile: int = HOSTILE) -> dict[str, float]:
     """Write a class into `folder`; the points that each student deserves."""
     draw = random.Random(0)
     (folder / "bundle" / "tests").mkdir(parents=True)
-    (folder / "bundle" / "manifest.json").write_text(json.dumps(BOUNDED), encoding="utf-8")
+    (folder / "bundle" / "manifest.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
     (folder / "bundle" / "tests" / "masking.py").write_text(HIDDEN, encoding="utf-8")
     deserved = {}
     kinds = list(HONEST.values())

@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import closing
 from types import SimpleNamespace
 
 import msgspec
@@ -127,15 +128,10 @@ def test_each_form_of_a_fault_is_found(fault, form, monkeypatch):
     assert checked(source, monkeypatch).message == "7 of the eight faults are gone."
 
 
-def test_four_repaired(monkeypatch):
-    four = {"scale", "padding", "schedule", "dropout"}
-    assert gone(program("spring", four)) == four
-    verdict = checked(program("spring", four), monkeypatch)
-    assert not verdict.passed and verdict.message == "4 of the eight faults are gone."
-
-
 def test_the_check_counts_from_none_to_all(monkeypatch):
     assert checked(program("autumn"), monkeypatch).message == "0 of the eight faults are gone."
+    four = program("autumn", {"scale", "padding", "schedule", "dropout"})
+    assert checked(four, monkeypatch).message == "4 of the eight faults are gone."
     assert checked(SOLUTION, monkeypatch).passed
     assert checked(changed(("(ids != PAD)[:, None]", "(ids != PAD)")), monkeypatch).status == "refused"
 
@@ -216,18 +212,14 @@ def test_graded_in_the_sandbox(course):
     made = nbformat.read(course / "student" / "training.ipynb", 4)
     (cell,) = (cell for cell in made.cells if cell.metadata.get("tfm", {}).get("exercise") == ID)
     bundle = read_bundle(course / "bundle")
-    judge = JudgeProcess(Begin(manifest=bundle.manifest, tests=bundle.tests))
-    judge.start()
     four = {"mask", "shift", "positions", "dropout"}
     bought = changed((f"weights = {SCALED}", "return F.scaled_dot_product_attention(Q, K, V, attn_mask=mask)"))
-    try:
+    with closing(JudgeProcess(Begin(manifest=bundle.manifest, tests=bundle.tests))) as judge:
         for source, points in ((program("spring", four), sum(POINTS[fault] for fault in four)), (bought, 4)):
             cell.source = source
             job = Job(student="someone", stem="training", ids=[ID], data=nbformat.writes(made).encode())
             row = msgspec.to_builtins(judge.judge(job))["exercises"][ID]
             assert (row["points"], row["of"]) == (points, 16), row["tests"]
-    finally:
-        judge.close()
 
 
 def test_parts_of_a_value_that_is_a_mapping(tmp_path):

@@ -5,6 +5,7 @@ The right weights are tests/grader/assignments/parallel.safetensors, made with s
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -50,7 +51,6 @@ def course(tmp_path_factory) -> Path:
 def points(course) -> Callable[..., tuple[dict[str, float], str]]:
     """The points by exercise of a notebook with this code and these weights, and what is said."""
     bundle = read_bundle(course / "bundle")
-    judge = JudgeProcess(Begin(manifest=bundle.manifest, tests=bundle.tests))
 
     def graded(code: str = "", weights: Weights | None = None) -> tuple[dict[str, float], str]:
         made = nbformat.read(course / "student" / "mine.ipynb", 4)
@@ -66,9 +66,8 @@ def points(course) -> Callable[..., tuple[dict[str, float], str]]:
         said = " ".join(test["message"] + test["cause"] for tests in rows.values() for test in tests)
         return {id: sum(test["points"] for test in tests) for id, tests in rows.items()}, said
 
-    judge.start()
-    yield graded
-    judge.close()
+    with closing(JudgeProcess(Begin(manifest=bundle.manifest, tests=bundle.tests))) as judge:
+        yield graded
 
 
 def noisy(size: float) -> Weights:

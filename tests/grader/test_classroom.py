@@ -1,7 +1,5 @@
 """The whole way, as an instructor goes it: assign, hand in through an LMS, collect, grade, report."""
 
-import csv
-import io
 import json
 import zipfile
 from html.parser import HTMLParser
@@ -11,6 +9,7 @@ import pytest
 from project import ROOT
 from typer.testing import CliRunner
 
+from grader.one_of_each import tfm
 from tfm_exercises.judge import _exercises
 from tfm_exercises.relations import RELATED
 from tfm_grader import commands
@@ -19,24 +18,11 @@ from tfm_grader.assignment.exercise_source import written_in
 from tfm_lib.cli import app
 
 PRIVATE = ROOT / "tests" / "grader" / "assignments"
-GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,Masks (77),Other (78)
-"Points Possible",,,,,6,3
-"Kim, Minji",11,,,1,,2
-"O'Neil, Ann",12,,,1,,
-"Elsewhere, Ed",99,,,1,,1
-"""
 
 
 @pytest.fixture(autouse=True)
 def in_the_book(monkeypatch):
     monkeypatch.chdir(ROOT)
-
-
-def tfm(*words: object) -> str:
-    """What `tfm` prints; it must end well."""
-    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def cells(path: Path) -> list[dict]:
@@ -90,17 +76,7 @@ def course(tmp_path_factory) -> Path:
         (here / "marks.csv").write_text(
             "student,exercise,points,reason\nkimminji_11,masking.latency,1.5,The twelve is missing.\n", encoding="utf-8"
         )
-        (here / "gradebook.csv").write_text(GRADEBOOK, encoding="utf-8")
-        tfm(
-            "report",
-            here / "results",
-            "--bundle",
-            here / "bundle",
-            "--marks",
-            here / "marks.csv",
-            "--canvas",
-            here / "gradebook.csv",
-        )
+        tfm("report", here / "results", "--bundle", here / "bundle", "--marks", here / "marks.csv")
     return here
 
 
@@ -130,16 +106,6 @@ def test_the_students_notebook_runs_and_its_check_answers(course, monkeypatch):
     assert eval(source[last:], namespace).status == "unsolved"  # noqa: S307 (our own notebook)
     namespace["band"] = lambda n: namespace["torch"].ones(n, n + 1, dtype=bool)
     assert eval(source[last:], namespace).status == "refused"  # noqa: S307 (our own notebook)
-
-
-def test_every_class_has_its_own_numbers(course, tmp_path):
-    texts = set()
-    for seed in range(6):
-        tfm("assign", "masking", "--private", PRIVATE, "--seed", seed, "--no-verify", "--to", tmp_path / str(seed))
-        texts.add((tmp_path / str(seed) / "student" / "masking.ipynb").read_text(encoding="utf-8"))
-    assert len(texts) > 2
-    tfm("assign", "masking", "--private", PRIVATE, "--seed", 3, "--no-verify", "--to", tmp_path / "again")
-    assert (tmp_path / "again" / "student" / "masking.ipynb").read_text(encoding="utf-8") in texts
 
 
 def test_what_was_refused_is_said_and_leaves_no_file(course):
@@ -190,6 +156,7 @@ def test_feedback_runs_nothing_and_opens_alone(course):
         assert all(address.startswith("#") for address in tags.addresses if address)
     kim = (course / "report" / "feedback" / "kimminji_11.html").read_text(encoding="utf-8")
     assert "5.5 of 6 points" in kim
+    assert "nothing ahead (1)" in (course / "report" / "items.csv").read_text(encoding="utf-8-sig")
     assert "&lt;script&gt;alert(1)" in kim
     assert "The twelve is missing." in kim
     assert "Your whole notebook was run, as Jupyter runs it." in kim
@@ -199,37 +166,6 @@ def test_feedback_runs_nothing_and_opens_alone(course):
         shown = file.read_text(encoding="utf-8")
         for secret in ("@hidden", "a_band", "any_length", "randint", "torch.stack"):
             assert secret not in shown, file
-
-
-def test_exports(course):
-    report = course / "report"
-    rows = list(csv.DictReader(io.StringIO((report / "grades.csv").read_text(encoding="utf-8-sig"))))
-    by_student = {row["student"]: row for row in rows}
-    assert by_student["kimminji_11"]["points"] == "5.5"
-    assert all(not value.startswith(("=", "+", "@")) for row in rows for value in row.values())
-    assert any(row["name"].startswith("'=cmd") for row in rows)
-    items = (report / "items.csv").read_text(encoding="utf-8-sig")
-    assert "nothing ahead (1)" in items
-    canvas = list(csv.DictReader(io.StringIO((report / "canvas.csv").read_text(encoding="utf-8"))))
-    filled = {row["ID"]: (row["Masks (77)"], row["Other (78)"]) for row in canvas if row["ID"]}
-    assert filled == {"11": ("5.5", "2"), "12": ("0", ""), "99": ("", "1")}
-    moodle = (report / "moodle.csv").read_text(encoding="utf-8-sig")
-    assert "Participant 11,kimminji,5.5" in moodle
-    scope = json.loads((report / "gradescope" / "kimminji_11" / "results.json").read_text(encoding="utf-8"))
-    assert scope["score"] == 5.5
-    assert {test["visibility"] for test in scope["tests"]} == {"after_published"}
-
-
-def test_pseudonyms_keep_points_and_lose_names(course, tmp_path):
-    words = ["report", course / "results", "--bundle", course / "bundle", "--pseudonyms", tmp_path / "key.json", "--to"]
-    out, again = tmp_path / "out", tmp_path / "again"
-    for folder in (out, again):  # the same codes again
-        tfm(*words, folder)
-    assert (out / "grades.csv").read_bytes() == (again / "grades.csv").read_bytes()
-    text = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
-    names = [path.name for path in out.rglob("*")]
-    assert "kimminji" not in text and "이서연" not in text and not any("kimminji" in name for name in names)
-    assert len(list((out / "feedback").glob("*.html"))) == 8
 
 
 def without_times(folder: Path) -> dict[str, dict]:

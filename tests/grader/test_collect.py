@@ -1,7 +1,5 @@
 """Submissions as an LMS gives them: whose each is, which of several counts, how late it is; and what is refused."""
 
-import csv
-import io
 import json
 import os
 import zipfile
@@ -10,18 +8,15 @@ from pathlib import Path
 
 import pytest
 from project import ROOT
-from typer.testing import CliRunner
 
+from grader.one_of_each import tfm
 from grader.users import Users
-from tfm_grader.assignment.bundle import Bundle
-from tfm_grader.assignment.manifest import Late, manifest
-from tfm_grader.collecting import collect, roster
-from tfm_grader.judging import grade
-from tfm_grader.judging.audit_log import AuditLog
-from tfm_grader.records import Judged
-from tfm_grader.reports.report import Report, Sources
+from tfm_grader.assignment.manifest import Late
+from tfm_grader.collecting import collect, collected_record, inbox
+from tfm_grader.collecting.archives import CannotCollect
+from tfm_grader.collecting.collected_record import HandIn, days_late
+from tfm_grader.collecting.inbox import CollectionReport
 from tfm_grader.scoring.scores import lateness
-from tfm_lib.cli import app
 
 STEMS = ["masking", "self_attention"]
 MANIFEST = {
@@ -32,14 +27,20 @@ MANIFEST = {
 }
 
 
-def archive(path: Path, files: dict[str, bytes], date: tuple[int, ...] = (2026, 11, 20, 10, 0, 0)) -> Path:
+def archive(path: Path, files: dict[str, bytes], day: int = 20) -> Path:
     with zipfile.ZipFile(path, "w") as made:
         for name, data in files.items():
-            made.writestr(zipfile.ZipInfo(name, date), data)
+            made.writestr(zipfile.ZipInfo(name, (2026, 11, day, 10, 0, 0)), data)
     return path
 
 
-def kept(report: collect.CollectionReport) -> dict[tuple[str, str], bytes]:
+def late_days(to: Path, due: datetime | None) -> dict[str, float | None]:
+    """The days after `due` of all that was collected, as `ben/masking`."""
+    students = collected_record.roster(to).items()
+    return {f"{name}/{stem}": days_late(file, due) for name, known in students for stem, file in known.files.items()}
+
+
+def kept(report: CollectionReport) -> dict[tuple[str, str], bytes]:
     return {(one.student, one.stem): one.data for one in report.kept}
 
 
@@ -93,7 +94,7 @@ def test_moodle(tmp_path):
         "Ada Park_301_assignsubmission_onlinetext_/onlinetext.html": b"<p>hello</p>",
     }
     report = collect.collect(archive(tmp_path / "moodle.zip", files), STEMS)
-    found = {(one.name, one.lms_id, one.stem): one.data for one in report.kept}
+    found = {(one.claim.name, one.claim.lms_id, one.stem): one.data for one in report.kept}
     assert found == {
         ("Ada Park", "301", "masking"): b"ada, masking",
         ("Ada Park", "301", "self_attention"): b"ada, self-attention",
@@ -114,7 +115,7 @@ def test_canvas(tmp_path):
     }
     report = collect.collect(archive(tmp_path / "canvas.zip", files), STEMS)
     assert kept(report) == {("oneilben_12", "self_attention"): b"ben", ("parkada_11", "masking"): b"tenth"}
-    assert [(one.lms_id, one.late) for one in report.kept] == [("12", True), ("11", False)]
+    assert [(one.claim.lms_id, one.claim.late) for one in report.kept] == [("12", True), ("11", False)]
     assert report.replaced == ["parkada_11_501_masking.ipynb", "parkada_11_501_masking-2.ipynb"]
     assert [where for where, _ in report.refused] == ["oneilben_12_503_homework.ipynb"]
     assert all(one.handed_in is None for one in report.kept), "an archive's dates are not the students'"
@@ -131,10 +132,10 @@ def test_a_folder_gives_the_newest_copy_and_follows_no_link(tmp_path):
     assert kept(report) == {("anna", "masking"): b"masking (1).ipynb"}
     assert len(report.replaced) == 2
     assert [where for where, _ in report.refused] == ["ben"]
-    with pytest.raises(collect.CannotCollect, match="There is no"):
+    with pytest.raises(CannotCollect, match="There is no"):
         collect.collect(tmp_path / "nowhere", STEMS)
     (tmp_path / "no.zip").write_text("no")
-    with pytest.raises(collect.CannotCollect, match="not a zip archive"):
+    with pytest.raises(CannotCollect, match="not a zip archive"):
         collect.collect(tmp_path / "no.zip", STEMS)
 
 
@@ -150,40 +151,21 @@ def test_of_too_many_copies_the_oldest_are_dropped(tmp_path):
     assert {why for _, why in report.refused} == {"of parkada_11 there are 20 newer copies of this notebook"}
 
 
-class Reader:
-    """Reads answers in words, and judges nothing."""
-
-    def results(self, jobs):
-        for job in jobs:
-            yield job, Judged(texts={"masking.why": "Because."})
-
-
-def factors(exchange: Path, to: Path, late: dict) -> dict[str, float]:
-    """The share of the points that lateness leaves to each student."""
-    collect.write_collected(collect.collect(exchange, STEMS), to / "submissions")
-    bundle = Bundle(manifest({**MANIFEST, "late": late}), {})
-    plan = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)
-    assert list(grade.carry_out(bundle, plan, Reader(), to / "results"))
-    again = grade.plan(bundle, grade.submissions_in(to / "submissions", bundle), to / "results", set(), False)
-    assert not again.jobs and again.cached == len(plan.jobs)
-    report = Report.of(Sources(to / "results", bundle, to / "submissions"), AuditLog(to / "results"))
-    return {score.student: score.factors["masking"] for score in report.scores}
-
-
 @pytest.mark.parametrize(
-    ("due", "per_day", "free", "left"),
+    ("due", "free", "left"),
     [
-        ("2026-11-21T09:31+00:00", 0.1, 0, 1.0),
-        ("2026-11-21T18:31+09:00", 0.1, 0, 1.0),  # the same moment, told elsewhere
-        ("2026-11-21T09:29+00:00", 0.1, 0, 0.9),  # a day begun is a day
-        ("2026-11-19T09:00+00:00", 0.1, 0, 0.7),
-        ("2026-11-19T09:00+00:00", 0.1, 1, 0.8),
-        ("2026-11-01T09:00+00:00", 0.1, 1, 0.0),
+        ("2026-11-21T09:31+00:00", 0, 1.0),
+        ("2026-11-21T18:31+09:00", 0, 1.0),  # the same moment, told elsewhere
+        ("2026-11-21T09:29+00:00", 0, 0.9),  # a day begun is a day
+        ("2026-11-19T09:00+00:00", 0, 0.7),
+        ("2026-11-19T09:00+00:00", 1, 0.8),
+        ("2026-11-01T09:00+00:00", 1, 0.0),
     ],
 )
-def test_lateness_costs_what_the_rule_says(exchange, tmp_path, due, per_day, free, left):
-    late = {"due": due, "per_day": per_day, "free_days": free}
-    assert factors(exchange, tmp_path, late)["ben"] == pytest.approx(left)
+def test_lateness_costs_what_the_rule_says(due, free, left):
+    rule = Late(per_day=0.1, free_days=free, due=due)
+    handed_in = HandIn("", handed_in=datetime(2026, 11, 21, 9, 30, tzinfo=UTC).timestamp())
+    assert lateness(days_late(handed_in, rule.due_at), rule) == pytest.approx(left)
 
 
 def test_days_that_are_waived_come_beside_the_free_ones():
@@ -192,24 +174,14 @@ def test_days_that_are_waived_come_beside_the_free_ones():
     assert lateness(3.5, rule, 1) == pytest.approx(0.9) and lateness(None, rule) == 1
 
 
-def test_canvas_marks_what_is_late_and_its_dates_are_not_believed(tmp_path):
-    files = {"a_1_501_masking.ipynb": b"{}", "b_LATE_2_502_masking.ipynb": b"{}"}
-    source = archive(tmp_path / "canvas.zip", files)
-    late = {"due": "2026-11-01T00:00+00:00", "per_day": 0.25}
-    assert factors(source, tmp_path, late) == {"a_1": 1.0, "b_2": 0.75}
-
-
 def test_a_roster_gives_every_student_numbers_of_their_own(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = [f"s{number}" for number in range(8)] + ["김민지"]
     (tmp_path / "class.csv").write_text(
         "student,section\n" + "".join(f"{name},1\n" for name in names), encoding="utf-8"
     )
-    words = ["assign", "masking", "--private", "tests/grader/assignments", "--no-verify", "--to", str(tmp_path / "out")]
-    result = CliRunner().invoke(
-        app, [*words, "--seed", "a", "--roster", str(tmp_path / "class.csv")], catch_exceptions=False
-    )
-    assert result.exit_code == 0, result.output
+    words = ["--private", "tests/grader/assignments", "--no-verify", "--seed", "a", "--roster", tmp_path / "class.csv"]
+    tfm("assign", "masking", *words, "--to", tmp_path / "out")
     texts = {}
     for name in names:
         texts[name] = (tmp_path / "out" / "student" / name / "masking.ipynb").read_text(encoding="utf-8")
@@ -221,15 +193,6 @@ def test_a_roster_gives_every_student_numbers_of_their_own(tmp_path, monkeypatch
         assert f"def a_band(n, back={back}, ahead={ahead})" in tests
     assert len(set(texts.values())) > 2
     assert not (tmp_path / "out" / "student" / "masking.ipynb").exists()
-
-
-@pytest.mark.parametrize("name", ["../evil", "a/b", ".hidden", "x" * 101])
-def test_a_name_that_makes_no_folder_is_refused(tmp_path, name):
-    text = io.StringIO()
-    csv.writer(text).writerows([["student"], ["anna"], [name]])
-    (tmp_path / "class.csv").write_text(text.getvalue(), encoding="utf-8")
-    with pytest.raises(roster.BadRoster, match="cannot name a folder"):
-        roster.read_roster(tmp_path / "class.csv")
 
 
 def dated(folder: Path, data: bytes, when: float) -> None:
@@ -244,8 +207,8 @@ def test_the_same_notebook_again_keeps_its_earlier_date(tmp_path):
 
     def times(**more) -> tuple[float | None, str]:
         report = collect.collect(source, STEMS, "folder", collect.CollectOptions(**more) if more else None)
-        collect.write_collected(report, to)
-        return collect.roster(to)["ann"].files["masking"].handed_in, " ".join(report.notes)
+        inbox.write_collected(report, to)
+        return collected_record.roster(to)["ann"].files["masking"].handed_in, " ".join(report.notes)
 
     dated(source / "ann", b"ann", 1_000_000_000)
     assert times(dates="mtime") == (1_000_000_000, "")

@@ -10,6 +10,7 @@ import pytest
 from project import ROOT
 
 from grader.one_of_each import BAND, LATENCY, Course, course, tfm
+from tfm_grader.names import digest
 from tfm_lib._refusal import Refusal
 
 TOTALS = {  # what each student has, None where nobody can say it yet
@@ -114,8 +115,6 @@ def test_whoever_has_no_total_is_listed_by_name_with_the_reason(graded):
 
 
 def test_every_number_tells_what_it_was_made_from(here):
-    from hashlib import sha256
-
     rows = read(here.report / "audit.csv")
     lines = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     assert len(lines) == 2 * len(TOTALS)
@@ -124,7 +123,7 @@ def test_every_number_tells_what_it_was_made_from(here):
         assert line["points"] == text(points)
         handed_in = here.folder / "submissions" / student / "masking.ipynb"
         if student != "nil":
-            assert line["hand-in"] == sha256(handed_in.read_bytes()).hexdigest()
+            assert line["hand-in"] == digest(handed_in.read_bytes())
             assert re.fullmatch(r"[0-9a-f]{64}", line["bundle"])
             assert re.fullmatch(r"tfm-lib \S+, torch \S+, code [0-9a-f]{16}", line["grader"])
             assert line["judged at"].startswith("20")
@@ -134,14 +133,14 @@ def test_every_number_tells_what_it_was_made_from(here):
     assert override["reason"] == "Right but for the name; we talked about it."
     assert override["marked text"] == override["hand-in"]
     words = found["ann", LATENCY]
-    assert words["marked text"] == sha256(b"It adds up.").hexdigest() and words["marked at"] == "2030-03-20"
+    assert words["marked text"] == digest("It adds up.") and words["marked at"] == "2030-03-20"
     late = found["lea", BAND]
     assert (late["share left"], late["points"], late["counts"]) == ("0.8", "4", "3.2")
     assert found["dde", LATENCY]["reason"] == "'-half; '=cmd|' /C calc'!A0"
     grades = by(read(here.report / "grades.csv"), "student")
     own = io.StringIO()
     csv.writer(own, lineterminator="\n").writerows(row for row in rows if row[0] == "ann")
-    assert grades["ann"]["audit"] == sha256(own.getvalue().encode()).hexdigest()[:16]
+    assert grades["ann"]["audit"] == digest(own.getvalue())[:16]
 
 
 def test_canvas(graded):
@@ -312,7 +311,9 @@ def test_what_was_not_handed_in_is_zero_by_the_instructors_word(here, tmp_path):
 
 def test_pseudonyms_name_nobody(here, tmp_path):
     out, key = tmp_path / "codes", tmp_path / "key.json"
-    here.reported("--pseudonyms", key, "--to", out)
+    for folder in (out, tmp_path / "again"):  # the same codes again
+        here.reported("--pseudonyms", key, "--to", folder)
+    assert (out / "grades.csv").read_bytes() == (tmp_path / "again" / "grades.csv").read_bytes()
     files = [path for path in out.rglob("*") if path.is_file()]
     everything = "\n".join([str(path.relative_to(out)) + path.read_text(encoding="utf-8") for path in files])
     named = [

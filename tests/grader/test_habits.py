@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from project import ROOT
@@ -54,10 +55,8 @@ def test_the_notebook_is_right_in_ipython(in_ipython, name):
 def judge(made):
     manifest = decoded_manifest(json.loads(made.bundle["bundle/manifest.json"]))
     tests = {"masking": {"": made.bundle["bundle/tests/masking.py"]}}
-    process = JudgeProcess(Begin(manifest=manifest, tests=tests))
-    process.start()
-    yield process
-    process.close()
+    with closing(JudgeProcess(Begin(manifest=manifest, tests=tests))) as process:
+        yield process
 
 
 @pytest.mark.long

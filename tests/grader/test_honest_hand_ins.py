@@ -11,6 +11,7 @@ from project import ROOT
 
 from grader.one_of_each import BAND, Course, Verdicts
 from tfm_grader.collecting import collect
+from tfm_grader.collecting.inbox import CollectionReport
 from tfm_grader.judging import grade, pool
 from tfm_grader.judging.audit_log import AuditLog
 from tfm_grader.written_answers import digests
@@ -38,9 +39,7 @@ def zipped(files: dict[str, bytes]) -> bytes:
     return made.getvalue()
 
 
-def handed_in(
-    folder: Path, files: dict[str, bytes], stems: list[str] = STEMS, **wishes: object
-) -> collect.CollectionReport:
+def handed_in(folder: Path, files: dict[str, bytes], stems: list[str] = STEMS, **wishes: object) -> CollectionReport:
     for name, data in files.items():
         path = folder / "class" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,6 @@
 import runpy
 from pathlib import Path
 
-import pytest
 from project import ROOT
 from traitlets.config import Config
 
@@ -16,27 +15,15 @@ def settings(path: Path) -> Config:
     return made
 
 
-def test_hub_lets_in_whom_it_is_told_to(monkeypatch):
-    monkeypatch.setenv("TFM_INSTRUCTORS", "ada")
-    monkeypatch.setenv("TFM_STUDENTS", "ben,cho")
-    made = settings(HUB / "jupyterhub_config.py")
-    assert made.Authenticator.allowed_users == {"ada", "ben", "cho"}
-    assert made.Authenticator.admin_users == {"ada"}
-    assert made.JupyterHub.bind_url.startswith("http://127.0.0.1")
-
-
-def test_spawner_passes_on_what_nbgrader_needs(monkeypatch):
-    monkeypatch.setenv("TFM_COURSE", "attention-101")
-    environment = settings(HUB / "jupyterhub_config.py").Spawner.environment
+def test_hub_lets_in_whom_it_is_told_to_and_passes_on_what_nbgrader_needs(monkeypatch):
+    for name, value in {"COURSE": "attention-101", "INSTRUCTORS": "ada", "STUDENTS": "ben,cho"}.items():
+        monkeypatch.setenv(f"TFM_{name}", value)
+    hub = settings(HUB / "jupyterhub_config.py")
+    assert (hub.Authenticator.admin_users, hub.Authenticator.allowed_users) == ({"ada"}, {"ada", "ben", "cho"})
+    environment = hub.Spawner.environment
     folder = Path(environment["JUPYTER_CONFIG_PATH"])
     for name in ("TFM_COURSE", "TFM_EXCHANGE"):
         monkeypatch.setenv(name, environment[name])
     made = settings(folder / "nbgrader_config.py")
     assert made.CourseDirectory.course_id == "attention-101"
     assert made.Exchange.root == environment["TFM_EXCHANGE"]
-
-
-def test_nbgrader_config_needs_its_environment(monkeypatch):
-    monkeypatch.delenv("TFM_COURSE", raising=False)
-    with pytest.raises(KeyError, match="TFM_COURSE"):
-        settings(HUB / "jupyter" / "nbgrader_config.py")

@@ -32,7 +32,7 @@ def test_every_command_of_the_guide_works(tmp_path):
     assert grades(tmp_path / "course") == {"anna": ("4", "4"), "ben": ("0", "4")}
     assert "Anna has 4 points of 4, Ben none." in GUIDE
     assert grades(tmp_path / "course-2") == {"anna": ("5.5", "6")}
-    assert "Anna has 4 points by the tests and 1.5 by you, of 6." in GUIDE
+    assert "Of 6 points, the tests gave Anna 4 and you gave 1.5." in GUIDE
     assert (tmp_path / "course" / "report" / "class.html").is_file()
     assert "The twelve is missing." in (tmp_path / "course-2" / "report" / "feedback" / "anna.html").read_text("utf-8")
 

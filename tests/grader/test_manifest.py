@@ -10,7 +10,7 @@ from grader.hostile.assignment import HIDDEN, MANIFEST
 from tfm_grader.assignment import bundle
 from tfm_grader.assignment.manifest import BadBundle, manifest
 from tfm_grader.judging import results
-from tfm_grader.records import Bound, ChapterResult, ExerciseResult, Job, StudentResult, TestRow, Took
+from tfm_grader.records import Bound, ChapterResult, ExerciseResult, StudentResult, TestRow, Took
 from tfm_grader.sandbox.limits import Limits
 
 ENTRY = {"id": "masking.band", "title": "A band", "kind": "assigned", "answers": ["band"], "points": 3}
@@ -138,10 +138,3 @@ def test_what_is_no_result_is_judged_again_and_not_believed(tmp_path, broken):
     made = broken(msgspec.to_builtins(KNOWN))
     (tmp_path / "a.json").write_text(json.dumps(made), encoding="utf-8")
     assert results.read_result(tmp_path / "a.json") is None
-
-
-def test_a_record_does_not_change_and_passes_bytes():
-    job = Job(student="a", stem="masking", ids=["masking.band"], data=b"\xff\x00{")
-    assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
-    with pytest.raises(AttributeError):
-        job.student = "b"

@@ -1,7 +1,5 @@
 """Requests for a regrade: a file that the next report answers, for a class in which each case occurs."""
 
-import csv
-import io
 import re
 
 import pytest
@@ -20,7 +18,7 @@ ASKED = (
     + f"tom,{BAND},My band is right.,Row 2 looks ahead; see the hint.\n"  # answered, and nothing changes
     + f"lea,{BAND},Look again.,\n"  # nobody has answered
     + f"lef,{BAND},I have left.,\n"
-    + f"'=cmd|' /C calc'!A0,{BAND},=1+1,\n".replace("'=cmd|' /C calc'!A0", "dde")
+    + f"dde,{BAND},=1+1,\n"
 )
 
 
@@ -34,8 +32,7 @@ def page(made: Course, student: str) -> str:
 
 
 def sheet(made: Course, name: str = "requests.csv") -> dict[str, dict]:
-    text = (made.report / name).read_text("utf-8-sig")
-    return {row["student"]: row for row in csv.DictReader(io.StringIO(text))}
+    return {row["student"]: row for row in made.table(name)}
 
 
 def test_the_next_report_answers_each_request(made):

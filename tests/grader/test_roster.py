@@ -92,7 +92,11 @@ def test_names_of_all_languages_name_folders(tmp_path, name):
         ("student,name\nanna,Anna,301\n", "line 2: it has 3 cells, and line 1 has 2"),
         ('student,name\nanna,"Anna\n', "line 2: this is not CSV"),
         ('student,name\nanna,"An\nna"\n', "line 3: the name 'An\\nna' holds signs that are no text"),
+        ("student,lmsid\nann,1\n", "line 1: there is no column 'lmsid'; did you mean lms id?"),
         ("student\n../evil\n", "line 2: '../evil' cannot name a folder"),
+        ("student\na/b\n", "line 2: 'a/b' cannot name a folder"),
+        ("student\n.hidden\n", "line 2: '.hidden' cannot name a folder"),
+        (f"student\n{'x' * 101}\n", "cannot name a folder"),
         ("student\ncon\n", "line 2: 'con' cannot name a folder"),
         ("student\ncollected.json\n", "line 2: 'collected.json' cannot name a folder"),
         ("student\nanna.\n", "line 2: 'anna.' cannot name a folder"),
@@ -127,7 +131,7 @@ def test_what_is_no_file_is_a_sentence(tmp_path):
         roster.read_roster(tmp_path / "zeros.csv")
     with (tmp_path / "big.csv").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(BadRoster, match="more than 8 MB"):
+    with pytest.raises(BadRoster, match="more than 64 MB"):
         roster.read_roster(tmp_path / "big.csv")
 
 

@@ -3,24 +3,26 @@
 import json
 import os
 import shutil
-import zipfile
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from project import ROOT
 from tiers import every, params
-from typer.testing import CliRunner
 
+from grader.one_of_each import tfm
+from grader.test_collect import MANIFEST, archive, late_days
 from grader.users import Users
 from tfm_grader import lock
 from tfm_grader.assignment import bundle as bundles
 from tfm_grader.collecting import collect, collected_record, inbox, roster
+from tfm_grader.collecting.archives import CannotCollect
+from tfm_grader.collecting.inbox import CollectionReport
 from tfm_grader.judging import grade
 from tfm_grader.judging.pool import JudgeProcess, judged
 from tfm_grader.records import Begin, Job, NotJudged
 from tfm_lib._refusal import Refusal
-from tfm_lib.cli import app
 
 STEMS = ["masking"]
 NOW = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -32,12 +34,6 @@ cho,Cho Ito,ito-cho,303,
 dan,Dan Ek,,304,dek
 eve,Eve Oz,,305,eoz
 """
-BUNDLE = {
-    "format": 1,
-    "name": "Masks",
-    "seed": "class",
-    "chapters": {"masking": {"exercises": [{"id": "masking.why", "title": "Why?", "kind": "text", "points": 2}]}},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -46,30 +42,16 @@ def users(monkeypatch) -> Users:
     return Users(monkeypatch)
 
 
-def tfm(*words: object, ends: int = 0) -> str:
-    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-    assert result.exit_code == ends, result.output
-    return result.output
-
-
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / "bundle").mkdir()
-    (tmp_path / "bundle" / "manifest.json").write_text(json.dumps(BUNDLE), encoding="utf-8")
+    (tmp_path / "bundle" / "manifest.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
     (tmp_path / "class.csv").write_text(CLASS, encoding="utf-8")
     return tmp_path
 
 
 def gather(here: Path, source: Path, *words: object, ends: int = 0) -> str:
     return tfm("collect", source, "--bundle", here / "bundle", "--to", here / "submissions", *words, ends=ends)
-
-
-def archive(path: Path, files: dict[str, bytes], day: int = 20) -> Path:
-    path.unlink(missing_ok=True)
-    with zipfile.ZipFile(path, "w") as made:
-        for name, data in files.items():
-            made.writestr(zipfile.ZipInfo(name, (2026, 11, day, 10, 0, 0)), data)
-    return path
 
 
 def write(path: Path, data: bytes) -> Path:
@@ -136,25 +118,16 @@ def assignment(tmp_path_factory) -> Path:
     (to / "class.csv").write_text(CLASS, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        words = [
-            "--private",
-            "tests/grader/assignments",
-            "--no-verify",
-            "--seed",
-            "class",
-            "--roster",
-            to / "class.csv",
-        ]
-        tfm("assign", "masking", "--exercise", "masking.band", *words, "--to", to)
+        words = ["--exercise", "masking.band", "--no-verify", "--seed", "class", "--roster", to / "class.csv"]
+        tfm("assign", "masking", "--private", "tests/grader/assignments", *words, "--to", to)
     return to
 
 
 @pytest.fixture(scope="module")
 def judge(assignment):
     loaded = bundles.read_bundle(assignment / "bundle")
-    made = JudgeProcess(Begin(manifest=loaded.manifest, tests=loaded.tests))
-    yield made
-    made.close()
+    with closing(JudgeProcess(Begin(manifest=loaded.manifest, tests=loaded.tests))) as made:
+        yield made
 
 
 @pytest.mark.long
@@ -218,21 +191,9 @@ def test_two_folders_that_both_may_be_one_student_are_both_refused(here):
 def test_a_roster_that_cannot_be_used_collects_nothing(here):
     (here / "class.csv").write_text("student,login\nanna,a\nben,a\n", encoding="utf-8")
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
-    result = CliRunner().invoke(
-        app,
-        [
-            "collect",
-            str(here / "in"),
-            "--bundle",
-            str(here / "bundle"),
-            "--to",
-            str(here / "to"),
-            "--roster",
-            str(here / "class.csv"),
-        ],
-    )
-    assert result.exit_code != 0 and "line 3: the login 'a' is that of line 2" in str(result.exception)
-    assert not (here / "to").exists()
+    with pytest.raises(roster.BadRoster, match="line 3: the login 'a' is that of line 2"):
+        gather(here, here / "in", "--roster", here / "class.csv")
+    assert not (here / "submissions").exists()
 
 
 def test_the_roster_stays_beside_the_submissions_for_the_next_time(here):
@@ -250,16 +211,6 @@ def test_who_was_collected_before_the_roster_came_is_said(here):
     gather(here, source)
     said = gather(here, source, "--roster", here / "class.csv")
     assert "leeanna_301 has a folder from before and is not on the roster" in said
-
-
-def test_whoever_handed_in_nothing_has_a_result(here):
-    write(here / "in" / "alee" / "masking.ipynb", b'{"cells": []}')
-    gather(here, here / "in", "--roster", here / "class.csv")
-    loaded = bundles.read_bundle(here / "bundle")
-    plan = grade.plan(loaded, grade.submissions_in(here / "submissions", loaded), here / "results", set(), False)
-    for submission in plan.submissions.values():
-        assert (submission.data is None) == (submission.student != "Anna Lee")
-    assert {each.student for each in plan.submissions.values()} == set(roster.read_roster(here / "class.csv").students)
 
 
 @pytest.mark.parametrize(
@@ -363,9 +314,7 @@ def test_whoever_is_in_no_roster_is_nobody_in_it(here):
 )
 def test_a_source_that_can_be_taken_in_two_ways_is_refused(here, files, told):
     source = archive(here / "mixed.zip", dict.fromkeys(files, b"{}"))
-    with pytest.raises(
-        collect.CannotCollect, match="Say which it is: --kind folder, canvas, moodle or nbgrader"
-    ) as caught:
+    with pytest.raises(CannotCollect, match="Say which it is: --kind folder, canvas, moodle or nbgrader") as caught:
         collect.collect(source, STEMS)
     assert told in str(caught.value) and "Nothing was collected" in str(caught.value)
     assert collect.collect(source, STEMS, "folder").kind == "folder"
@@ -390,7 +339,7 @@ def test_a_name_that_fits_two_kinds_is_read_as_the_others_are(here, rest, kind, 
 def test_where_every_name_fits_two_kinds_the_class_decides(here):
     source = archive(here / "c.zip", {BOTH: b"{}"})
 
-    def collected_for(*numbers: str) -> collect.CollectionReport:
+    def collected_for(*numbers: str) -> CollectionReport:
         people = tuple(roster.Person(f"student{number}", lms_id=number) for number in numbers)
         return collect.collect(source, STEMS, wishes=collect.CollectOptions(roster.Roster(people)))
 
@@ -399,7 +348,7 @@ def test_where_every_name_fits_two_kinds_the_class_decides(here):
     assert [one.student for one in by_canvas.kept] == ["student12"]
     assert by_canvas.notes == [f"{BOTH} is taken as masking: it is the only notebook of its student."]
     for numbers in ((), ("12", "345"), ("7",)):
-        with pytest.raises(collect.CannotCollect, match="Say which it is"):
+        with pytest.raises(CannotCollect, match="Say which it is"):
             collected_for(*numbers)
 
 
@@ -411,15 +360,15 @@ def test_stray_files_make_nothing_ambiguous(here):
 
 def test_a_class_in_one_folder_is_no_student(here):
     files = {"handed-in/anna/masking.ipynb": b"a", "handed-in/ben/masking.ipynb": b"b"}
-    with pytest.raises(collect.CannotCollect, match="one folder, handed-in, with 2 folders in it"):
+    with pytest.raises(CannotCollect, match="one folder, handed-in, with 2 folders in it"):
         collect.collect(archive(here / "c.zip", files), STEMS)
 
 
 def test_an_archive_is_no_exchange_and_has_no_dates(here):
     source = archive(here / "c.zip", {"anna/masking.ipynb": b"a"})
-    with pytest.raises(collect.CannotCollect, match="is an archive"):
+    with pytest.raises(CannotCollect, match="is an archive"):
         collect.collect(source, STEMS, "nbgrader")
-    with pytest.raises(collect.CannotCollect, match="--dates mtime is for the files of a folder"):
+    with pytest.raises(CannotCollect, match="--dates mtime is for the files of a folder"):
         collect.collect(source, STEMS, "auto", collect.CollectOptions(dates="mtime"))
 
 
@@ -427,7 +376,7 @@ def test_one_of_several_assignments_of_a_course(here):
     for name in ("masks", "exam"):
         write(here / "course" / "outbound" / name / "masking.ipynb", b"{}")
         write(here / "course" / "inbound" / f"ben+{name}+{NOW}+x" / "masking.ipynb", name.encode())
-    with pytest.raises(collect.CannotCollect, match="several assignments with such a notebook: exam, masks"):
+    with pytest.raises(CannotCollect, match="several assignments with such a notebook: exam, masks"):
         collect.collect(here / "course", STEMS)
     (one,) = collect.collect(here / "course", STEMS, "auto", collect.CollectOptions(assignment="exam")).kept
     assert one.data == b"exam"
@@ -442,21 +391,21 @@ def test_a_folders_dates_are_believed_only_when_asked_for(here):
     path = write(here / "in" / "anna" / "masking.ipynb", b"{}")
     os.utime(path, (DUE.timestamp() + 86_400, DUE.timestamp() + 86_400))
     gather(here, here / "in")
-    assert collected_record.late_days(here / "submissions", DUE) == {"anna/masking": None}
-    assert collected_record.late_days(here / "submissions", None) == {"anna/masking": 0.0}
+    assert late_days(here / "submissions", DUE) == {"anna/masking": None}
+    assert late_days(here / "submissions", None) == {"anna/masking": 0.0}
     gather(here, here / "in", "--dates", "mtime")
-    assert collected_record.late_days(here / "submissions", DUE) == {"anna/masking": pytest.approx(1.0)}
+    assert late_days(here / "submissions", DUE) == {"anna/masking": pytest.approx(1.0)}
     known = collected_record.roster(here / "submissions")["anna"].files["masking"]
     assert known.dated_by == "the file's own date, as the instructor asked"
 
 
 def test_the_mark_late_of_canvas_follows_the_newer_archive(here):
     gather(here, archive(here / "c.zip", {"a_LATE_1_501_masking.ipynb": b"{}"}, day=20))
-    assert collected_record.late_days(here / "submissions", DUE) == {"a_1/masking": 1.0}
+    assert late_days(here / "submissions", DUE) == {"a_1/masking": 1.0}
     gather(here, archive(here / "c.zip", {"a_1_501_masking.ipynb": b"{}"}, day=21))  # another due date in Canvas
-    assert collected_record.late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
+    assert late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
     gather(here, archive(here / "c.zip", {"a_LATE_1_501_masking.ipynb": b"{}"}, day=20))
-    assert collected_record.late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
+    assert late_days(here / "submissions", DUE) == {"a_1/masking": 0.0}
 
 
 # ── what came before ──────────────────────────────────────────────────────
@@ -546,7 +495,7 @@ def test_two_collections_at_once_are_refused(here):
         lock.only_one(here / "submissions", "tfm collect"),
         pytest.raises(lock.Busy, match="tfm collect .* is at work in"),
     ):
-        collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
+        inbox.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     assert (here / "submissions" / "collected.json").read_bytes() == before
     gather(here, here / "in")
 
@@ -566,25 +515,10 @@ def test_a_record_that_was_spoilt_is_a_sentence_and_is_not_written_over(here, te
     write(here / "submissions" / "collected.json", text.encode())
     write(here / "in" / "anna" / "masking.ipynb", b"{}")
     with pytest.raises(collected_record.BadRecord, match="cannot be read"):
-        collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
+        inbox.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     with pytest.raises(collected_record.BadRecord, match="cannot be read"):
         collected_record.roster(here / "submissions")
     assert (here / "submissions" / "collected.json").read_text(encoding="utf-8") == text
-
-
-def test_times_of_a_record_that_believed_students_are_unknown(here):
-    file = {"from": "anna/masking.ipynb", "late": False, "handed in": 1.0}
-    old = {
-        "students": {"anna": {"name": "Anna", "lms_id": "", "files": {"masking": file}}},
-        "refused": [],
-        "replaced": [],
-    }
-    write(here / "submissions" / "collected.json", json.dumps(old).encode())
-    assert collected_record.roster(here / "submissions")["anna"].files["masking"].handed_in is None
-    write(here / "in" / "ben" / "masking.ipynb", b"{}")
-    gather(here, here / "in")
-    known = collected_record.roster(here / "submissions")
-    assert known["anna"].files["masking"].where == "anna/masking.ipynb" and "ben" in known
 
 
 def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
@@ -601,7 +535,7 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
     replace = inbox.replace_file
     monkeypatch.setattr(inbox, "replace_file", full)
     with pytest.raises(collected_record.BadRecord, match="No space left on device"):
-        collect.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
+        inbox.write_collected(collect.collect(here / "in", STEMS), here / "submissions")
     monkeypatch.undo()
     assert (here / "submissions" / "collected.json").read_bytes() == before
     assert earlier(here, "anna") == {b"first"}, "nothing is lost"
@@ -609,7 +543,7 @@ def test_a_record_is_written_whole_or_not_at_all(here, monkeypatch):
 
 def test_a_refused_file_is_remembered_until_something_is_handed_in_for_it(here):
     def refused() -> list[str]:
-        return [each.file for each in collect.roster(here / "submissions")["cho"].refused]
+        return [each.file for each in collected_record.roster(here / "submissions")["cho"].refused]
 
     write(here / "in" / "cho" / "masking.pdf", b"%PDF")
     write(here / "in" / "eve" / "masking.ipynb", b"eve")

@@ -10,6 +10,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,8 +27,9 @@ from tfm_grader.assignment.manifest import Entry
 from tfm_grader.collecting.collected_record import Book, Known, NotTaken
 from tfm_grader.collecting.roster import Person, Roster, keep_roster
 from tfm_grader.exports.autograder import autograder, settings
+from tfm_grader.judging.pool import JudgeProcess
 from tfm_grader.judging.replies import read_reply, require_values
-from tfm_grader.records import ExerciseResult, TestRow
+from tfm_grader.records import Begin, ExerciseResult, Job, TestRow
 from tfm_grader.sandbox import container
 from tfm_grader.sandbox.bubblewrap import NoSandbox
 from tfm_grader.sandbox.inside.channel import ChannelError
@@ -38,6 +40,9 @@ from tfm_lib._refusal import Refusal
 from tfm_lib.cli import app
 
 SYSTEM = Path(f"/usr/bin/python3.{sys.version_info.minor}")  # a Python that every user may start
+SOURCE = PRIVATE / "masking.md"
+(BAND,) = (each for each in written_in(SOURCE, chosen(SOURCE, "spring")) if each.id == "masking.band")
+RIGHT = BAND.solution_code
 WRONG = "def band(n):\n    return torch.zeros(n, n, dtype=torch.bool)"
 HOSTILE = """
 import os, socket
@@ -74,19 +79,8 @@ def course(tmp_path_factory) -> Path:
     here = tmp_path_factory.mktemp("visible")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        tfm(
-            "assign",
-            "masking",
-            "--private",
-            PRIVATE,
-            "--seed",
-            "spring",
-            "--name",
-            "Masks",
-            "--no-verify",
-            "--to",
-            here,
-        )
+        words = ["--seed", "spring", "--name", "Masks", "--no-verify", "--to", here]
+        tfm("assign", "masking", "--private", PRIVATE, *words)
     return here
 
 
@@ -119,13 +113,8 @@ def test_the_bundle_holds_visible_checks_apart(course):
 @pytest.mark.long
 def test_a_class_is_told_what_the_checks_say(course, tmp_path):
     """Nothing hidden, no points, and no result."""
-    right = next(
-        each.solution_code
-        for each in written_in(PRIVATE / "masking.md", chosen(PRIVATE / "masking.md", "spring"))
-        if each.id == "masking.band"
-    )
     hand_ins: dict[str, bytes] = {
-        "right": notebook(course, masking_band=right, masking_latency="Each layer waits."),
+        "right": notebook(course, masking_band=RIGHT, masking_latency="Each layer waits."),
         "empty": notebook(course),
         "wrong": notebook(course, masking_band=WRONG),
         "broken": b"%PDF",
@@ -218,6 +207,8 @@ def test_what_does_not_fit_together_is_refused(course, tmp_path):
     assert "--visible judges nothing" in refused("grade", tmp_path, "--visible", "--force", "--bundle", bundle)
     (tmp_path / "odd.ipynb").write_bytes(b"%PDF")
     assert "cannot be read as a notebook" in refused("grade", tmp_path / "odd.ipynb", "--visible", "--bundle", bundle)
+    (tmp_path / "masking.ipynb").symlink_to(bundle / "manifest.json")
+    assert "it is a link" in refused("grade", tmp_path / "masking.ipynb", "--visible", "--bundle", bundle)
 
 
 def test_a_container_is_asked_for_only_in_one_and_by_root(monkeypatch):
@@ -343,12 +334,7 @@ def handed_in(home: Path, *flags: str, kind: str = ".ipynb", **files: bytes) -> 
 
 @pytest.mark.release
 def test_a_submission_is_graded_in_a_container(course, home):
-    right = next(
-        each.solution_code
-        for each in written_in(PRIVATE / "masking.md", chosen(PRIVATE / "masking.md", "spring"))
-        if each.id == "masking.band"
-    )
-    made = handed_in(home, masking=notebook(course, masking_band=right, masking_latency="Each layer waits."))
+    made = handed_in(home, masking=notebook(course, masking_band=RIGHT, masking_latency="Each layer waits."))
     scored = [each for each in made["tests"] if "max_score" in each]
     assert made["score"] == sum(each["max_score"] for each in scored) == 4
     assert {each["visibility"] for each in scored} == {"after_published"} == {made["visibility"]}
@@ -376,16 +362,10 @@ def test_a_submission_in_a_container_reads_nothing_and_reaches_nobody(course, ho
 @pytest.mark.long
 def test_a_forbidden_call_is_named_in_the_feedback_of_a_hidden_test_too(course):
     """By the notebook's text: what an answer raises under a hidden test may say anything, and is not shown."""
-    from tfm_grader.judging.pool import JudgeProcess
-    from tfm_grader.records import Begin, Job
-
     bundle = read_bundle(course / "bundle")
-    judge = JudgeProcess(Begin(bundle.manifest, bundle.tests))
-    try:
-        code = "def band(n):\n    return torch.ones(n, n, dtype=torch.bool).tril(1).triu(-3)"
+    code = "def band(n):\n    return torch.ones(n, n, dtype=torch.bool).tril(1).triu(-3)"
+    with closing(JudgeProcess(Begin(bundle.manifest, bundle.tests))) as judge:
         result = judge.judge(Job("s", "masking", ["masking.band"], notebook(course, masking_band=code)))
-    finally:
-        judge.close()
     row = result.exercises["masking.band"]
     assert row.points == 0 and "Your answer uses tril and triu, which this exercise does not allow." in row.notes
 
@@ -435,30 +415,19 @@ def test_notebooks_are_found_as_deep_as_people_make_folders(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("value", "said"),
     [
-        ("def band(n):\n    return object()", "object"),
-        *(
-            (f"def band(n):\n    return {what}", said)
-            for what, said in {
-                "print": "builtin_function_or_method",
-                "torch.nn.Linear(2, 2)": "Linear",
-                "torch.empty(2**31 + 5, 0)": "cannot be read: a tensor of a form",
-            }.items()
-        ),
+        ("object()", "object"),
+        ("print", "builtin_function_or_method"),
+        ("torch.nn.Linear(2, 2)", "Linear"),
+        ("torch.empty(2**31 + 5, 0)", "cannot be read: a tensor of a form"),
     ],
 )
-def test_an_answer_that_is_no_value_is_named_in_plain_words(course, tmp_path, code, said):
+def test_an_answer_that_is_no_value_is_named_in_plain_words(course, tmp_path, value, said):
     path = tmp_path / "masking.ipynb"
-    path.write_bytes(notebook(course, masking_band=code))
+    path.write_bytes(notebook(course, masking_band=f"def band(n):\n    return {value}"))
     told = tfm("grade", path, "--visible", "--bundle", course / "bundle")
     assert said in told and "unknown field" not in told and "disturbed" not in told
-
-
-def test_what_is_no_file_is_said(course, tmp_path):
-    link = tmp_path / "masking.ipynb"
-    link.symlink_to(course / "bundle" / "manifest.json")
-    assert "it is a link" in refused("grade", link, "--visible", "--bundle", course / "bundle")
 
 
 @pytest.mark.release

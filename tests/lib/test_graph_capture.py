@@ -181,18 +181,18 @@ def test_a_model_looks_at_each_mask_once(looks):
 MUTATED = "_errors"
 MUTATIONS = {  # what is removed, and the test that must turn red
     "a query with no key goes unnoticed": (
-        "if not full:",
+        "if not _holds(mask, lambda mask: mask.any(dim=-1).all()):",
         "if False:",
         "test_error_sentences.py::test_a_misfit_ends_in_this_sentence[attention, a query with no key]",
     ),
     "NaN goes unnoticed": (
-        "if not finite.all():",
-        "if False:",
+        "or value.isfinite().all(), once)",
+        "or True, once)",
         "test_error_sentences.py::test_a_misfit_ends_in_this_sentence[attention, NaN]",
     ),
     "a mask once seen is seen for ever": (
-        "    return value._version, value.storage_offset()",
-        "    return 0, value.storage_offset()",
+        "    look = value._version, value.storage_offset()",
+        "    look = 0, value.storage_offset()",
         "test_graph_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[True]",
     ),
     "a part of a mask counts as the whole": (
@@ -201,13 +201,13 @@ MUTATIONS = {  # what is removed, and the test that must turn red
         "test_graph_capture.py::test_a_part_of_a_mask_is_another_mask",
     ),
     "nothing is remembered": (
-        "    _seen[owner] = looks | {look}",
-        "    _seen[owner] = set()",
+        "    _seen[owner] = {look, *(",
+        "    _seen[owner] = {*(",
         "test_graph_capture.py::test_a_mask_is_looked_at_once_however_many_layers_it_passes[False]",
     ),
     "a mask of floats goes unnoticed": (
-        "if mask.dtype != torch.bool:",
-        "if False:",
+        'require_tensor(argument, mask, "Mask")',
+        "pass",
         "test_error_sentences.py::test_a_misfit_ends_in_this_sentence[masking, combine of floats]",
     ),
 }

@@ -267,7 +267,8 @@ def _head(exercise: nodes.Element) -> _summary:
     """Take title, minutes and stars out of `exercise`: what is seen of it while it is closed."""
     title, paragraph = exercise[:2]
     exercise.remove(title)
-    head = _summary("", "", *title.children, numbered=exercise)
+    exercise["heading"] = title  # for the search
+    head = _summary("", "", *(child.deepcopy() for child in title.children), numbered=exercise)
     if [type(child) for child in paragraph] == [nodes.emphasis]:
         exercise.remove(paragraph)
         head += [nodes.Text("\N{EN SPACE}"), *paragraph.children]

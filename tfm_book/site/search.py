@@ -89,7 +89,7 @@ def sections_of(doctree: nodes.document) -> list[list[str]]:
         whole = isinstance(section.parent, nodes.document)
         found.append(["" if whole else section["ids"][0], " ".join(words_in_title(title).split()), words, ""])
     for box in doctree.findall(is_exercise_node):
-        title = next(box.findall(nodes.title), None)
+        title = box.get("heading") or next(box.findall(nodes.title), None)
         words = " ".join("".join(words_in(child) for child in box if child is not title).split())
         if title is not None and box["ids"]:
             words = re.sub(r"^\d+ minutes · [★☆]+ ", "", words)

@@ -178,14 +178,7 @@ class Zip:
         """Yield all files, in archive order."""
         for info in self._zip.infolist():
             if not info.filename.endswith("/"):
-                yield SourceFile(
-                    _name(info).replace("\\", "/"), info.file_size, _date(info), _trouble(info), handle=info
-                )
-
-    def read(self, entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
-        """Read up to `most` bytes of a file, whatever size the archive claims. May raise any exception."""
-        with self._zip.open(entry.handle) as file:
-            return file.read(most)
+                yield SourceFile(_name(info), info.file_size, _date(info), _trouble(info), handle=(self._zip, info))
 
 
 class OwnArchive:
@@ -204,7 +197,7 @@ class OwnArchive:
         infos = sorted(self._zip.infolist(), key=lambda info: not info.filename.lower().endswith(".ipynb"))
         for info in infos[:MAX_FILES]:
             if not info.filename.endswith("/"):
-                name = _name(info).replace("\\", "/")
+                name = _name(info)
                 trouble = "its name leads out of the archive" if leads_out(SourceFile(name)) else _trouble(info)
                 path, when, outer = f"{self.entry.path}/{name}", _date(info), self.entry
                 handle = (self._zip, info)
@@ -213,8 +206,8 @@ class OwnArchive:
             yield replace(self.entry, trouble=f"it holds more than {MAX_FILES} files; the rest was not looked at")
 
 
-def read_within(entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
-    """Read up to `most` bytes of a file in a student's archive. May raise any exception."""
+def read_zipped(entry: SourceFile, most: int = MAX_BYTES + 1) -> bytes:
+    """Read up to `most` bytes of a file in an archive, whatever size that claims. May raise any exception."""
     archive, info = entry.handle
     with archive.open(info) as file:
         return file.read(most)
@@ -256,11 +249,12 @@ def leads_out(entry: SourceFile) -> bool:
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """Return the entry's name, decoded as UTF-8 even if the archive does not set the UTF-8 flag."""
+    """Return the entry's path, decoded as UTF-8 even if the archive does not set the UTF-8 flag."""
+    name = info.filename
     if not info.flag_bits & 0x800:
         with suppress(UnicodeError):
-            return info.orig_filename.encode("cp437").decode()
-    return info.filename
+            name = info.orig_filename.encode("cp437").decode()
+    return name.replace("\\", "/")
 
 
 def _date(info: zipfile.ZipInfo) -> float:

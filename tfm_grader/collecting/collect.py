@@ -14,26 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from tfm_grader.collecting import identity
-from tfm_grader.collecting.archives import CannotCollect, Folder, OwnArchive, SourceFile, Zip, leads_out, read_within
-from tfm_grader.collecting.collected_record import NotTaken, late_days, roster
+from tfm_grader.collecting.archives import CannotCollect, Folder, OwnArchive, SourceFile, Zip, leads_out, read_zipped
+from tfm_grader.collecting.collected_record import NotTaken
 from tfm_grader.collecting.identity import JUNK, Claim
-from tfm_grader.collecting.inbox import CollectionReport, Found, write_collected
+from tfm_grader.collecting.inbox import CollectionReport, Found
 from tfm_grader.collecting.nbgrader_exchange import Exchange, is_exchange
 from tfm_grader.collecting.roster import Roster
 from tfm_grader.names import fold, plain
-from tfm_grader.notebook import MAX_BYTES, NotANotebook, sources
+from tfm_grader.notebook import MAX_BYTES, is_untouched, sources
 from tfm_grader.written_answers import known_lines
-
-__all__ = [
-    "CannotCollect",
-    "CollectOptions",
-    "CollectionReport",
-    "Found",
-    "collect",
-    "late_days",
-    "roster",
-    "write_collected",
-]
 
 MAX_COPIES = 20  # per notebook and student; older ones are not read, nor more that only their contents could place
 AGAIN = re.compile(r"(?:[-_ ]\d{1,3}| ?\(\d{1,3}\)|-Copy\d{1,3})$")  # copy suffixes
@@ -145,13 +134,13 @@ class _Collection:
                 yield entry
                 continue
             try:
-                yield from OwnArchive(entry, self.source.read(entry)).entries()
+                yield from OwnArchive(entry, self._read(entry)).entries()
             except Exception as fault:  # noqa: BLE001 (a broken entry raises whatever it likes, and costs only itself)
                 yield replace(entry, trouble=plain(str(fault)) or "it cannot be read")
 
     def _read(self, entry: SourceFile) -> bytes:
         """Read a file of the source, or of a student's archive. May raise any exception."""
-        return self.source.read(entry) if entry.within is None else read_within(entry)
+        return self.source.read(entry) if isinstance(self.source, Folder) and not entry.within else read_zipped(entry)
 
     def _recognised(
         self, unnamed: list[tuple[SourceFile, Claim]], named: list[tuple[SourceFile, Claim, str]], shown: str
@@ -340,7 +329,7 @@ class _Collection:
         """Move copies with the student's own work to the end: an untouched copy never replaces an edited one."""
         if len(copies) < 2:
             return copies
-        untouched = [one for one in copies if self._is_untouched(one)]
+        untouched = [one for one in copies if is_untouched(one.data, self.wishes.given.get(one.stem, frozenset()))]
         if copies[-1] not in untouched or len(untouched) == len(copies):
             self.report.replaced += [one.where for one in copies[:-1]]
             self.report.counting |= {one.where: copies[-1].where for one in copies[:-1]}
@@ -349,15 +338,6 @@ class _Collection:
         note = f"{copies[-1].where} is as it was handed out, so {made[-1].where} counts in its place."
         self.report.notes.append(note)
         return made
-
-    def _is_untouched(self, one: Found) -> bool:
-        given = self.wishes.given.get(one.stem)
-        if not given:
-            return False
-        try:
-            return not known_lines(sources(one.data), given)[1]
-        except NotANotebook:
-            return False
 
     def _dated(self, claim: Claim, entry: SourceFile) -> tuple[float | None, str, str]:
         """Return the submission time of an entry, its source, and a warning for the instructor."""

@@ -16,7 +16,7 @@ from tfm_grader.collecting.roster import Roster
 from tfm_grader.names import fold
 from tfm_lib._refusal import Refusal
 
-FILE, FORMAT = "collected.json", 2
+FILE = "collected.json"
 LMS = ("canvas", "moodle", "nbgrader")
 IN_WORDS = {"where": "from", "handed_in": "handed in", "dated_by": "dated by"}
 
@@ -78,7 +78,6 @@ class Book(msgspec.Struct):
     refused: list[NotTaken] = []
     replaced: list[str] = []
     history: list[CollectedLine] = []
-    format: int = 1
 
     @classmethod
     def of(cls, to: Path) -> Book:
@@ -92,16 +91,11 @@ class Book(msgspec.Struct):
                 f"{to / FILE} cannot be read ({error}). It says who handed in what, and when. "
                 "Put back a copy, or collect into a new folder."
             ) from None
-        if made.format < FORMAT:  # in older formats, times may have been written by the student
-            for known in made.students.values():
-                known.files = {
-                    stem: msgspec.structs.replace(file, handed_in=None) for stem, file in known.files.items()
-                }
         return made
 
     def encoded(self) -> bytes:
         """Serialise the record."""
-        self.students, self.format = dict(sorted(self.students.items())), FORMAT
+        self.students = dict(sorted(self.students.items()))
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 
     def whose(self, claim: Claim, wanted: str) -> str:
@@ -147,22 +141,11 @@ def roster(to: Path) -> dict[str, Known]:
     return students
 
 
-def late_days(to: Path, due: datetime | None) -> dict[str, float | None]:
-    """Return days after `due` by student and chapter, as `ben/masking`; None if only the student states the time.
-
-    If the LMS only marks it late, it counts as one day. Without a due date, only what the LMS marks is late.
-    """
-    days: dict[str, float | None] = {}
-    for student, known in roster(to).items():
-        for stem, file in known.files.items():
-            days[f"{student}/{stem}"] = days_late(file, due)
-    return days
-
-
 def days_late(file: HandIn, due: datetime | None, own: bool = False) -> float | None:
-    """Return the days of one file after `due`, None if unknown.
+    """Return the days of one file after `due`, None if only the student states the time.
 
-    If the due date is the student's `own`, the LMS's late mark says nothing about it.
+    If the LMS only marks it late, it counts as one day, unless the due date is the student's `own`, of which the LMS
+    knows nothing. Without a due date, only what the LMS marks is late.
     """
     if due is not None and file.handed_in is not None:
         return max(0.0, (file.handed_in - due.timestamp()) / 86_400)

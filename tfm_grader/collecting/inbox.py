@@ -38,20 +38,13 @@ class Found:
     archive: bool = False
 
     @property
-    def name(self) -> str:
-        return self.claim.name
-
-    @property
-    def lms_id(self) -> str:
-        return self.claim.lms_id
-
-    @property
-    def late(self) -> bool | None:
-        return self.claim.late
-
-    @property
     def sha256(self) -> str:
         return digest(self.data)
+
+    @property
+    def recorded(self) -> HandIn:
+        late, kind, number = self.claim.late, self.claim.kind, self.claim.number
+        return HandIn(self.where, self.sha256, late, self.handed_in, self.dated_by, kind, number, self.when)
 
 
 @dataclass
@@ -187,19 +180,12 @@ class _Keeper:
             )
         if not same:
             replace_file(folder / f"{one.stem}.ipynb", one.data)
-        claim = one.claim
-        files[one.stem] = HandIn(
-            one.where, one.sha256, one.late, one.handed_in, one.dated_by, claim.kind, claim.number, one.when
-        )
+        files[one.stem] = one.recorded
         return "again" if same else "counts"
 
     def _again(self, one: Found, known: HandIn) -> HandIn:
         """Make the record of a notebook that was collected before: it was handed in when it was seen first."""
-        claim, made = one.claim, known
-        if not _is_older(one, known):
-            made = HandIn(
-                one.where, one.sha256, one.late, one.handed_in, one.dated_by, claim.kind, claim.number, one.when
-            )
+        made = known if _is_older(one, known) else one.recorded
         if known.handed_in is None:
             return made
         if one.handed_in is not None and one.handed_in <= known.handed_in:

@@ -17,11 +17,10 @@ import msgspec
 
 from tfm_grader.collecting.identity import Claim
 from tfm_grader.names import fold, names_a_folder, plain
-from tfm_grader.tables import no_such_column, separator, too_many_cells
+from tfm_grader.tables import no_such_column, read_text, separator, too_many_cells
 from tfm_lib._refusal import Refusal
 
 FILE = "roster.json"
-MAX_BYTES = 8 << 20
 MAX_TOLD = 20
 HEADERS = {
     "student": ("student", "student id"),
@@ -139,7 +138,7 @@ def _refuse(file: str, faults: list[Fault], unit: str = "line") -> None:
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of the file with their line numbers; cells are stripped."""
-    text = _text(path)
+    text = read_text(path, BadRoster)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text.partition("\n")[0]), strict=True)
     try:
         for row in reader:
@@ -150,26 +149,6 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         ) from None
 
 
-def _text(path: Path) -> str:
-    """Decode the file: UTF-8, UTF-16 with a byte order mark, or Windows-1252."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise BadRoster(f"{path} cannot be read: {error.strerror}.") from None
-    if len(data) > MAX_BYTES:
-        raise BadRoster(f"{path.name} has more than {MAX_BYTES >> 20} MB. Is it the roster?")
-    for encoding in ["utf-16"] if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ["utf-8-sig", "cp1252"]:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        # Two non-ASCII bytes in a row are rare in Windows-1252 text but normal in multi-byte encodings.
-        if encoding != "cp1252" or not re.search(rb"[\x80-\xff]{2}", data):
-            return text
-    raise BadRoster(f"{path.name} is not UTF-8 text. Save it again from your spreadsheet as “CSV UTF-8”.")
-
-
 def _columns(heads: list[str], faults: list[Fault]) -> list[str | None] | None:
     """Return the field of each column (None if unknown or empty), or None if the line is not a header."""
     plain_heads = [re.sub(r"[\s_-]+", " ", fold(head)) for head in heads]
@@ -178,12 +157,8 @@ def _columns(heads: list[str], faults: list[Fault]) -> list[str | None] | None:
     ]
     if "id" in plain_heads:  # the student, or the LMS id if there is also a student column
         found[plain_heads.index("id")] = "lms_id" if "student" in found else "student"
-    if len(heads) == 1 and found == ["name"]:
-        return ["student"]
-    if len(heads) == 1 and found[0] not in ("student", "login"):
-        return None
     if len(heads) == 1:
-        return ["student"]
+        return ["student"] if found[0] in ("student", "login", "name") else None
     absent = [word for field, words in HEADERS.items() if field not in found for word in words]
     for head, plain_head, meaning in zip(heads, plain_heads, found, strict=True):
         if plain_head == "group":

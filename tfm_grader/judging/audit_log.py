@@ -40,11 +40,11 @@ class Marked(Record, tag_field="what", tag="marked", frozen=True):
     points: float
     reason: str
     subject: str
+    of: float  # the maximum at the time
     author: str = ""
     time: str = ""
     text: str = ""
     criteria: tuple[tuple[str, float], ...] = ()
-    of: float | None = None  # the maximum at the time; None if the line does not record it
 
     @property
     def said(self) -> tuple:

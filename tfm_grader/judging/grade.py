@@ -119,7 +119,8 @@ def plan(bundle: Bundle, submissions: list[Submission], to: Path, only: set[str]
         made.submissions[submission.student, submission.stem] = submission
         if submission.data is None or submission.trouble:
             continue
-        known = _known(results.read_result(to / f"{submission.student}.json"), submission.stem)
+        result = results.read_result(to / f"{submission.student}.json")
+        known = result.exercises(submission.stem) if result is not None else {}
         ids = []
         for entry in bundle.exercises(submission.stem):
             if only and entry.id not in only:
@@ -254,10 +255,6 @@ def _rows(
             row = row.but(bound=here)
         rows.append(row.but(title=entry.title, kind=entry.kind))
     return rows
-
-
-def _known(result: StudentResult | None, stem: str) -> dict[str, ExerciseResult]:
-    return result.exercises(stem) if result is not None else {}
 
 
 def is_of(row: ExerciseResult, bundle: Bundle, submission: Submission) -> bool:

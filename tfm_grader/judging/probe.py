@@ -30,38 +30,37 @@ def look(paths, shown, environment):
     Of `paths`, only the way to the folders in `shown` may be visible; only variables in `environment` may be set.
     """
     found = [f"{path} is visible" for path in paths if visible(path, shown)]
-    if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
-        found.append("sockets can be made")
-    if extra := sorted(set(os.environ) - set(environment)):
-        found.append(f"the environment holds {', '.join(extra)}")
     if os.path.isdir("/proc") and os.listdir("/proc"):
         found.append("processes and the machine's state are visible")
     places = {"/usr", "/dev", "/grader", "/grader/inside", "/var", "/etc", *shown, *ways_to(shown)} - OWN
     found += [f"{place} can be written to" for place in sorted(places) if os.path.exists(place) and writable(place)]
-    if ctypes.CDLL(None).unshare(0x10000000) == 0:
-        found.append("namespaces can be made")
-    found += [f"{name} is possible" for name, attempt in signals().items() if not refusal_of(attempt)]
     if any(visible(folder, shown) for folder in OWN):
         found.append("files of another submission are there")
-    return found
+    return found + possible(signals(), environment)
 
 
 def look_in_container(paths, environment):
     """List what is accessible to a submission in a container but should not be: `paths`, privileges, sockets."""
     found = [f"{path} can be read (chmod -R go-rwx {path})" for path in paths if reachable(path)]
-    if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
-        found.append("sockets can be made")
-    if extra := sorted(set(os.environ) - set(environment)):
-        found.append(f"the environment holds {', '.join(extra)}")
     if 0 in (os.getuid(), os.geteuid(), os.getgid(), os.getegid()) or os.getgroups():
         found.append("the submission is root, or in a group")
     folders = ("/", "/usr", "/dev", "/var", "/etc", "/proc/1")
     found += [f"{folder} can be written to" for folder in folders if opens(f"{folder}/x", os.O_CREAT | os.O_WRONLY)]
     others = (f"/proc/{os.getppid()}/mem", f"/proc/{os.getppid()}/environ", "/proc/1/environ")
     found += [f"{path} can be read" for path in others if opens(path, os.O_RDONLY)]
+    attempts = {name: attempt for name, attempt in signals().items() if name != "a change of a device's times"}
+    return found + possible(attempts, environment)
+
+
+def possible(attempts, environment):
+    """List which of `attempts` succeed, and what no submission may have: sockets, variables, namespaces."""
+    found = []
+    if not refusal_of(lambda: socket.create_connection(("127.0.0.1", 9), timeout=0.2)) or not refusal_of(socket.socket):
+        found.append("sockets can be made")
+    if extra := sorted(set(os.environ) - set(environment)):
+        found.append(f"the environment holds {', '.join(extra)}")
     if ctypes.CDLL(None).unshare(0x10000000) == 0:
         found.append("namespaces can be made")
-    attempts = {name: attempt for name, attempt in signals().items() if name != "a change of a device's times"}
     return found + [f"{name} is possible" for name, attempt in attempts.items() if not refusal_of(attempt)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 
 from tfm_grader.assignment.assign import Assignment
 from tfm_grader.assignment.manifest import BadBundle, manifest
@@ -19,9 +20,8 @@ def require_gradable(
     Raises BadBundle if a solution fails or a stub passes, NoSandbox.
     """
     written = manifest(json.loads(made.bundle["bundle/manifest.json"]))
-    judge = JudgeProcess(Begin(manifest=written, tests=_tests(made)))
     done, of = 0, sum(name.endswith(".ipynb") for name in {**made.solutions, **made.students})
-    try:
+    with closing(JudgeProcess(Begin(manifest=written, tests=_tests(made)))) as judge:
         for stem in stems:
             ids = [entry.id for entry in written.chapters[stem].exercises if entry.kind != "text"]
             for name, text in [*made.solutions.items(), *made.students.items()]:
@@ -30,8 +30,6 @@ def require_gradable(
                     job = Job(student="".join(student), stem=stem, ids=ids, data=text.encode())
                     tell(done := done + 1, of)
                     _require(name, judged(judge, job), full=folder == "solution")
-    finally:
-        judge.close()
 
 
 def _require(name: str, result: Result, full: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.assignment.manifest import Late
 from tfm_grader.collecting import roster as rosters
-from tfm_grader.collecting.collected_record import Known, late_days, roster
+from tfm_grader.collecting.collected_record import Known, roster
 from tfm_grader.exports import grades, lms
 from tfm_grader.exports.feedback_archives import archives
 from tfm_grader.exports.pseudonyms import pseudonymised
@@ -20,7 +20,7 @@ from tfm_grader.names import digest
 from tfm_grader.records import StudentResult, Submission
 from tfm_grader.reports import class_overview, student_feedback
 from tfm_grader.reports.own_code import Own
-from tfm_grader.reports.team_hand_ins import as_member, correct_days, decided, shared_result
+from tfm_grader.reports.team_hand_ins import as_member, decided, late_days, shared_result
 from tfm_grader.scoring import manual_grades, marking_sheet, regrade_requests, waivers
 from tfm_grader.scoring.scores import (
     ACCEPTED,
@@ -92,8 +92,7 @@ class Report:
         if waived.left:
             seen.notes.append(f"waivers passed over, since the student left the class: {', '.join(waived.left)}")
         seen.notes += teams.notes({name: person.refused for name, person in alone.items()})
-        days = late_days(sources.submissions, rule.due_at)
-        unknown = correct_days(days, sources.bundle, people, waived, collected)
+        days, unknown = late_days(sources.bundle, people, waived, collected)
         if unknown:
             seen.notes.append(
                 f"have a due date of their own, but Canvas only says whether they met its own date, so it isn't known "

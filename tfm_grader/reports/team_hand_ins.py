@@ -8,12 +8,12 @@ from dataclasses import replace
 from tfm_grader.assignment.bundle import Bundle
 from tfm_grader.collecting.collected_record import HandIn, Known, days_late
 from tfm_grader.collecting.roster import Roster
-from tfm_grader.notebook import NotANotebook, carried, sources
+from tfm_grader.notebook import is_untouched
 from tfm_grader.records import StudentResult, Submission
 from tfm_grader.scoring.scores import ClassMember
 from tfm_grader.scoring.teams import Decision, HandedIn, Holder, Teams, decide
 from tfm_grader.scoring.waivers import Waivers
-from tfm_grader.written_answers import Handed, known_lines
+from tfm_grader.written_answers import Handed
 
 
 def decided(
@@ -52,20 +52,9 @@ def _handed_in(
         file.digest,
         known.number if known.kind == "canvas" else 0,
         known.handed_in,
-        _is_untouched(bundle, file),
+        is_untouched(file.data or b"", Handed.of(bundle.manifest.chapters[file.stem]).lines),
         not file.trouble and not unreadable,
     )
-
-
-def _is_untouched(bundle: Bundle, file: Submission) -> bool:
-    """Whether a notebook contains nothing but what was handed out."""
-    given = Handed.of(bundle.manifest.chapters[file.stem]).lines
-    if not given or not file.data:
-        return False
-    try:
-        return not known_lines(sources(file.data), given)[1] and not carried(file.data)
-    except NotANotebook:
-        return False
 
 
 def as_member(
@@ -104,25 +93,20 @@ def shared_result(name: str, person: ClassMember, found: Mapping[str, StudentRes
     return StudentResult(student=name, chapters={**ours, **chapters})
 
 
-def correct_days(
-    days: dict[str, float | None],
-    bundle: Bundle,
-    people: Mapping[str, ClassMember],
-    waived: Waivers,
-    collected: Mapping[str, Known],
-) -> list[str]:
-    """Correct the late `days` of students in teams, and of those with a due date of their own.
+def late_days(
+    bundle: Bundle, people: Mapping[str, ClassMember], waived: Waivers, collected: Mapping[str, Known]
+) -> tuple[dict[str, float | None], list[str]]:
+    """Return the days after each student's due date by student and chapter, as `ben/masking`; None if unknown.
 
-    Returns the students whose lateness is unknown because only Canvas's mark says anything about it.
+    Returns also the students with a due date of their own whose lateness is unknown because only Canvas's mark says
+    anything about it.
     """
+    days: dict[str, float | None] = {}
     unknown = []
     for name, person in people.items():
         for stem in bundle.stems:
             waiver = waived.given.get((name, stem))
             due = waiver.due if waiver else None
-            if not person.team and due is None:
-                continue
-            days.pop(f"{name}/{stem}", None)
             holder = person.holders[stem].student if stem in person.holders else "" if person.team else name
             file = collected.get(holder, Known()).files.get(stem)
             if stem in person.undecided:
@@ -131,4 +115,4 @@ def correct_days(
                 days[f"{name}/{stem}"] = days_late(file, due or bundle.manifest.late.due_at, due is not None)
                 if due and file.handed_in is None and file.late is not None:
                     unknown.append(name)
-    return list(dict.fromkeys(unknown))
+    return days, list(dict.fromkeys(unknown))

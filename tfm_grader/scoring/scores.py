@@ -108,10 +108,6 @@ class Score:
         return sum(row.of for row in self.rows)
 
     @property
-    def waits(self) -> bool:
-        return any(row.waits for row in self.rows)
-
-    @property
     def nothing(self) -> bool:
         """Whether nothing at all was submitted."""
         return bool(self.rows) and all(row.reason == NOTHING for row in self.rows)

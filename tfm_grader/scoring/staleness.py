@@ -157,14 +157,14 @@ def binding(made: list[Score], marks: Marks, log: AuditLog) -> Binding:
         of = seen.of if seen is not None else most[key]
         if stale:
             bound.stale[key] = NEW_MARK if subjects[key] else GONE
-        elif of is not None and of != most[key]:
+        elif of != most[key]:
             bound.stale[key] = RESCALED
         else:
             at, by = (line.at, line.by) if line is not None else (bound.at, user())
             bound.given[key] = replace(mark, author=mark.author or by, time=mark.time or at)
         if key not in before or before[key].said != mark.said:
             bound.events.append(
-                Marked(*key, mark.points, mark.reason, subject, mark.author, mark.time, mark.text, mark.criteria, of)
+                Marked(*key, mark.points, mark.reason, subject, of, mark.author, mark.time, mark.text, mark.criteria)
             )
             if key in before:
                 bound.notes.append(_changed(before[key], mark))

@@ -16,7 +16,7 @@ from tfm_grader.scoring.manual_grades import NUMBER
 from tfm_grader.tables import BadTable, Faults, cell, read_rows
 
 COLUMNS = ("student", "chapter", "reason")
-MORE = ("days", "due", "author")  # each line has either days or due
+MORE = ("days", "due")  # each line has either days or due
 ALL = "all"
 
 
@@ -30,7 +30,6 @@ class Waiver:
 
     days: float
     reason: str
-    author: str = ""
     due: datetime | None = None
 
 
@@ -94,7 +93,7 @@ def _waiver(cells: Mapping[str, str], where: str) -> Waiver:
             f"This one has {'both' if cells['days'] else 'neither'}."
         )
     due = _due(cells["due"], where) if cells["due"] else None
-    return Waiver(0.0 if due else _days(cells["days"], where), cells["reason"], cells["author"], due)
+    return Waiver(0.0 if due else _days(cells["days"], where), cells["reason"], due)
 
 
 def _due(text: str, where: str) -> datetime:

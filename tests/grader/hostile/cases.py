@@ -32,12 +32,11 @@ class Case:
     points: float
     status: tuple[str, str] | None = ("ok", "ok")
     says: str = ""  # must stand somewhere in the result
-    raw: bytes | None = None  # the whole file, where it is no notebook
     types: list[str] = field(default_factory=list)
 
     @property
     def data(self) -> bytes:
-        return self.raw if self.raw is not None else notebook(self.cells, self.types)
+        return notebook(self.cells, self.types)
 
 
 def notebook(cells: list[str], types: list[str] = ()) -> bytes:
@@ -121,25 +120,19 @@ HONEST = {
     "Korean and emoji": Case([IMPORTS, TRIANGLE.replace("position", "위치"), BAND + "  # 끝 🎉"], 4),
 }
 
-UNREADABLE = {
-    "not a notebook": Case([], 0, ("stopped", "stopped"), "not JSON", raw=b"%PDF-1.7 ..."),
-    "an empty file": Case([], 0, ("stopped", "stopped"), "it is empty", raw=b""),
-    "half a character": Case(
-        [],
-        0,
-        ("stopped", "stopped"),
-        "half a character",
-        raw=notebook([IMPORTS, TRIANGLE, BAND]).replace(b"return (d", b"\\ud800(d"),
-    ),
-    "not text": Case([], 0, ("stopped", "stopped"), "not text", raw=b"\xff\xfe\x00{" * 9),
-    "JSON, but no notebook": Case([], 0, ("stopped", "stopped"), "no list of cells", raw=b'{"cells": 3}'),
-    "cells that are none": Case([], 0, ("stopped", "stopped"), "one of its cells", raw=b'{"cells": [3]}'),
-    "no cells": Case([], 0, ("stopped", "stopped"), "it has no cells", raw=b'{"cells": []}'),
-    "a notebook of nothing": Case([], 0, ("stopped", "stopped"), "it has no cells"),
-    "an empty cell": Case([], 0, ("stopped", "stopped"), "its cells are empty", raw=b'{"cells": [{"source": " "}]}'),
-    "nested too deep": Case([], 0, ("stopped", "stopped"), "too deep", raw=b"[" * 200_000),
-    "21 MB": Case([], 0, ("stopped", "stopped"), "21 MB", raw=b" " * (21 << 20)),
-    "too much code": Case(["x = 1\n" * 300_000], 0, ("stopped", "stopped"), "1 MB of code"),
+UNREADABLE = {  # and what is said of it
+    "not a notebook": (b"%PDF-1.7 ...", "not JSON"),
+    "an empty file": (b"", "it is empty"),
+    "half a character": (notebook([IMPORTS, TRIANGLE, BAND]).replace(b"return (d", b"\\ud800(d"), "half a character"),
+    "not text": (b"\xff\xfe\x00{" * 9, "not text"),
+    "JSON, but no notebook": (b'{"cells": 3}', "no list of cells"),
+    "cells that are none": (b'{"cells": [3]}', "one of its cells"),
+    "no cells": (b'{"cells": []}', "it has no cells"),
+    "a notebook of nothing": (notebook([]), "it has no cells"),
+    "an empty cell": (b'{"cells": [{"source": " "}]}', "its cells are empty"),
+    "nested too deep": (b"[" * 200_000, "too deep"),
+    "21 MB": (b" " * (21 << 20), "21 MB"),
+    "too much code": (notebook(["x = 1\n" * 300_000]), "1 MB of code"),
 }
 
 RESOURCES = {
@@ -367,4 +360,4 @@ WIRE = (
 )
 
 ATTACKS = RESOURCES | REACHING | FORGING | WIRE
-ALL = HONEST | UNREADABLE | ATTACKS
+ALL = HONEST | ATTACKS

@@ -143,23 +143,17 @@ SHAPES = {
 }
 
 
-def _file(text: bytes) -> Case:
-    return Case([], 0, ("stopped", "stopped"), "", raw=text)
-
-
 FILES = {
-    "20 MB of quotes": _file(b'"' * (20 << 20)),
-    "20 MB of three quotes and a letter": _file(b'"""x' * (5 << 20)),
-    "20 MB of escaped quotes": _file(b'"' + b'\\"' * ((10 << 20) - 1)),
-    "20 MB of backslashes": _file(b'"' + b"\\" * ((20 << 20) - 1)),
-    "20 MB of open brackets": _file(b"[" * (20 << 20)),
-    "a list 900 deep in each of many cells": _file(
-        b'{"cells": [' + b",".join([b"[" * 900 + b"]" * 900] * 4000) + b"]}"
-    ),
-    "a number of 20 MB": _file(b'{"cells": ' + b"7" * 20_000_000 + b"}"),
-    "a fraction of 20 MB": _file(b'{"cells": 0.' + b"7" * 20_000_000 + b"}"),
-    "7 million empty lists": _file(b'{"cells": [' + b"[]," * 6_900_000 + b"[]]}"),
-    "cells that are lists": _file(json.dumps({"cells": [[]] * 5000}).encode()),
+    "20 MB of quotes": b'"' * (20 << 20),
+    "20 MB of three quotes and a letter": b'"""x' * (5 << 20),
+    "20 MB of escaped quotes": b'"' + b'\\"' * ((10 << 20) - 1),
+    "20 MB of backslashes": b'"' + b"\\" * ((20 << 20) - 1),
+    "20 MB of open brackets": b"[" * (20 << 20),
+    "a list 900 deep in each of many cells": b'{"cells": [' + b",".join([b"[" * 900 + b"]" * 900] * 4000) + b"]}",
+    "a number of 20 MB": b'{"cells": ' + b"7" * 20_000_000 + b"}",
+    "a fraction of 20 MB": b'{"cells": 0.' + b"7" * 20_000_000 + b"}",
+    "7 million empty lists": b'{"cells": [' + b"[]," * 6_900_000 + b"[]]}",
+    "cells that are lists": json.dumps({"cells": [[]] * 5000}).encode(),
 }
 ALL = (
     {f"a reply with {name}": case for name, case in ENVELOPES.items()}

@@ -1,6 +1,7 @@
 """An answer that writes into what it is given is refused by the grader as it is in a notebook; a lie about that earns nothing."""
 
 import json
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -59,16 +60,14 @@ def halve(x, sizes, options):
 @pytest.fixture(scope="module")
 def halves():
     """`halves(code)`: the rows of the two exercises for a notebook with that code."""
-    process = JudgeProcess(Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}}))
-    process.start()
 
     def judge(code: str) -> dict:
         ids = [entry["id"] for entry in ENTRIES]
         job = Job(student="someone", stem="masking", ids=ids, data=notebook(["import torch", code, HERE]))
         return msgspec.to_builtins(process.judge(job))["exercises"]
 
-    yield judge
-    process.close()
+    with closing(JudgeProcess(Begin(manifest=manifest(MANIFEST), tests={"masking": {"": HIDDEN}}))) as process:
+        yield judge
 
 
 def test_an_honest_answer_keeps_its_points_and_one_that_is_asked_to_may_write(halves):
@@ -96,7 +95,6 @@ def test_an_answer_that_changes_its_input_is_refused(halves, written):
     assert sum(row["points"] for row in rows) == 0
 
 
-@pytest.mark.long
 def test_one_test_does_not_hold_what_another_saw_against_an_answer(halves):
     code = "def halve(x, sizes, options):\n    right = x / options['by']\n    if len(sizes) > 1: sizes.clear()\n    return right"
     assert [row["points"] for row in halves(code)["masking.halve"]["tests"]] == [0, 1]

@@ -1,6 +1,7 @@
 """A quiet sandbox: nothing of the machine or of a hidden test comes out, and what no exercise needs is refused."""
 
 import json
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -25,10 +26,8 @@ PATIENT = {**MANIFEST, "limits": {**MANIFEST["limits"], "seconds": 60, "cpu": 8}
 def process(monkeypatch_module):
     """A judging process, whose environment holds a secret."""
     monkeypatch_module.setenv("BOOK_TOKEN", "a token of the instructor's: 93fe")
-    made = JudgeProcess(Begin(manifest=manifest(PATIENT), tests={"masking": {"": HIDDEN}}))
-    made.start()
-    yield made
-    made.close()
+    with closing(JudgeProcess(Begin(manifest=manifest(PATIENT), tests={"masking": {"": HIDDEN}}))) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +184,6 @@ def triangle(n):
     assert said(process, look) == "False False"
 
 
-@pytest.mark.long
 def test_a_second_copy_of_the_book_is_not_there(process):
     look = """
 import os, sys
@@ -197,7 +195,6 @@ def triangle(n):
     assert said(process, look) == "none"
 
 
-@pytest.mark.long
 def test_memory_is_bounded_for_the_whole_cell(process):
     """As much as one process may have, and no second process to have as much again."""
     look = f"""{KERNEL}
@@ -222,7 +219,6 @@ def triangle(n):
     assert 100 < int(total) <= PATIENT["limits"]["memory"]
 
 
-@pytest.mark.long
 def test_a_cell_has_no_seed_of_the_tests(process):
     """Its random numbers are the same in every class, and its frames hold none either."""
     look = f"""{KERNEL}
@@ -236,7 +232,6 @@ def triangle(n):
     assert said(process, look) == "0 []"
 
 
-@pytest.mark.long
 def test_text_raised_while_loading_reaches_no_page(process):
     """What a hidden test gave could be planted there by the cell before, where a test had stopped it."""
     planted = ["a = open('planted: 5 3 2')", "b = {}['planted: 5 3 2']", "assert len(triangle) == 0, 'planted: 5 3 2'"]
@@ -245,7 +240,6 @@ def test_text_raised_while_loading_reaches_no_page(process):
     assert "planted" not in page(row)
 
 
-@pytest.mark.long
 def test_what_a_library_asks_of_threads_and_loops_is_there(process):
     look = """
 import asyncio, os, tempfile, threading, io, torch

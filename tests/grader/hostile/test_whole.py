@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -157,8 +158,7 @@ def in_a_thread(work):
 def graded():
     """`graded(*cells)`: the result of the band in a notebook of these cells, `triangle` after the imports before them."""
     limits = {**MANIFEST["limits"], "load_seconds": 3}
-    process = JudgeProcess(Begin(manifest=manifest({**MANIFEST, "limits": limits}), tests={"masking": {"": HIDDEN}}))
-    process.start()
+    begin = Begin(manifest=manifest({**MANIFEST, "limits": limits}), tests={"masking": {"": HIDDEN}})
 
     def judge(*cells: str, triangle: float | None = None) -> ExerciseResult:
         data = notebook([IMPORTS, TRIANGLE, *cells])
@@ -168,8 +168,8 @@ def graded():
         assert triangle in (None, found.exercises["masking.triangle"].points), found
         return found.exercises["masking.band"]
 
-    yield judge
-    process.close()
+    with closing(JudgeProcess(begin)) as process:
+        yield judge
 
 
 @pytest.mark.parametrize("name", params(ATTACKS, every(10, ATTACKS), rest=every(5, ATTACKS)))
@@ -205,21 +205,13 @@ def band(n, back, ahead):
 def test_where_a_name_is_forbidden_twice_numpy_may_use_it_and_nobody_who_says_he_is_numpy(named):
     """`numpy.linalg.qr` calls triu: it is the student's way to a number, not a way to the triangle."""
     twice = {**MANIFEST["chapters"]["masking"]["exercises"][1], "forbidden": ["torch.triu", "torch.Tensor.triu"]}
-    process = JudgeProcess(
-        Begin(
-            manifest=manifest({**MANIFEST, "chapters": {"masking": {"exercises": [twice]}}}),
-            tests={"masking": {"": HIDDEN}},
-        )
-    )
-    process.start()
+    bundle = manifest({**MANIFEST, "chapters": {"masking": {"exercises": [twice]}}})
     honest = BAND.replace("    distance", "    numpy.linalg.qr(numpy.eye(3))\n    distance", 1)
     lying = BAND.replace("    distance", "    getattr(numpy, 'tr' + 'iu')(numpy.eye(3))\n    distance", 1)
     cells = ["import numpy", honest] if named == "honest" else ["import numpy\n__name__ = 'numpy'", lying]
-    try:
-        job = Job(student="someone", stem="masking", ids=["masking.band"], data=notebook([IMPORTS, *cells]))
+    job = Job(student="someone", stem="masking", ids=["masking.band"], data=notebook([IMPORTS, *cells]))
+    with closing(JudgeProcess(Begin(manifest=bundle, tests={"masking": {"": HIDDEN}}))) as process:
         assert process.judge(job).exercises["masking.band"].points == (3 if named == "honest" else 0)
-    finally:
-        process.close()
 
 
 TRAINING = """
