@@ -34,16 +34,18 @@ CONTAINERS = "bag barrel basket box bucket case chest crate jar pot sack trunk".
 COLOURS = "black blue brown golden green grey pink purple red silver white yellow".split()
 PETS = "cat dog duck goat goose hen horse mouse parrot pony rabbit turtle".split()
 OPENINGS = ("once", "long ago", "one day", "last summer", "in a small town", "not far from here")
+NUMBERS = {"three": 3, "four": 4, "five": 5, "six": 6}  # of what happens in a story
 VERBS = ("laughed", "sang", "slept", "waited", "danced", "whistled")
 # What stands between them; a model's vocabulary is all of these.
 GLUE = (
-    ", . : a ago and day end far from happy here in last long loved not once one ran sad small so summer the there to town "
-    "was went were with"
+    ", . : a ago and day end far five four from happy here in last long loved not of once one parts ran sad six small so "
+    "story summer the there three to town was went were with"
 ).split()
 WORDS = tuple(sorted({*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS, *VERBS, *GLUE}))
 END = "(the end)"
 LOVES = (0.0, 0.0, 0.5, 1.0)  # how probable it is that all things are introduced, after so many
 FEW, MANY = 3, 6  # what happens in a story: at least, and at most
+NAMES, KINDS = (*GIRLS, *BOYS), (*THINGS, *CONTAINERS)
 
 
 @dataclass
@@ -150,10 +152,13 @@ class _Teller:
         return word
 
 
-def story(seed: int | str = 0) -> Story:
-    """Return the story that belongs to `seed`; it does not depend on how many others are told."""
+def story(seed: int | str = 0, titles: bool = True) -> Story:
+    """Return the story that belongs to `seed`, with a title in one case of two; without `titles`, in none.
+
+    It does not depend on how many others are told.
+    """
     teller = _Teller(random.Random(f"stories {seed}"))
-    world = _tell(teller)
+    world = _tell(teller, titles)
     return Story(tuple(teller.words), tuple(teller.surprise), world)
 
 
@@ -201,25 +206,61 @@ def may_follow(words: Sequence[str]) -> dict[str, float]:
     return {}
 
 
-def _tell(teller: _Teller) -> World:
+def _tell(teller: _Teller, titles: bool = True) -> World:
     world = World()
-    _introduce(teller, world)
-    for happened in range(MANY + 1):
-        ends = 0.0 if happened < FEW else 1.0 if happened == MANY else 0.3
+    title = _title(teller, titles)
+    _introduce(teller, world, title)
+    fewest, most = (title.parts, title.parts) if title.parts else (FEW, MANY)
+    for happened in range(most + 1):
+        ends = 0.0 if happened < fewest else 1.0 if happened == most else 0.3
         if not _happen(teller, world, ends):
             break
-    _end(teller, world)
+    _end(teller, world, title.ends)
     return world
 
 
-def _introduce(teller: _Teller, world: World) -> None:
+class Title(NamedTuple):
+    """What a title says in advance; what it leaves open is empty, or 0."""
+
+    ends: str = ""  # happy, or sad
+    hero: str = ""  # who loves something
+    loved: str = ""  # what is loved: a pet, or a thing with its colour
+    parts: int = 0  # how much happens
+
+
+def _title(teller: _Teller, titles: bool) -> Title:
+    """Begin the story; half of them have a title."""
+    many = len(OPENINGS)
+    if teller.choose(_possible({**dict.fromkeys(OPENINGS, 1.0), "a": many * titles})) != "a":
+        teller.say("there were")
+        return Title()
+    ends = teller.choose({"story": 2.0, "happy story": 1.0, "sad story": 1.0}).removesuffix("story").strip()
+    hero = loved = ""
+    parts, more = 0, teller.choose({"of": 4.0, "in": 1.0, ":": 1.0})
+    if more == "of":
+        more = hero = teller.choose({"the": len(NAMES) / 2, **dict.fromkeys(NAMES, 1.0)})
+        if hero == "the":
+            hero = ""
+        else:
+            more = teller.choose({"and the": 2.0, "in": 1.0, ":": 1.0})
+        if more.endswith("the"):
+            loved = teller.choose({**dict.fromkeys(COLOURS, 1.0), **dict.fromkeys(PETS, 0.4)})
+            loved += f" {teller.of(KINDS)}" if loved in COLOURS else ""
+            more = teller.of(("in", ":"))
+    if more == "in":
+        parts = NUMBERS[teller.of(NUMBERS)]
+        teller.say("parts :")
+    teller.of(OPENINGS)
+    teller.say("there were")
+    return Title(ends, hero, loved, parts)
+
+
+def _introduce(teller: _Teller, world: World, title: Title) -> None:
     """Say who there is, where they are, what they have, and who loves what."""
-    hero, thing = _title(teller)
     for left, after in zip((3, 2, 1), (",", "and", ".")):
-        others = [name for name in (*GIRLS, *BOYS) if name not in (*world.people, hero)]
-        first = 0.0 if hero in ("", *world.people) else 1 / left
-        weights = {**dict.fromkeys(others, (1 - first) / len(others)), hero: first}
-        world.people.append(teller.choose(_possible(weights)))
+        due = 1 / left if title.hero and title.hero not in world.people else 0.0
+        others = [name for name in NAMES if name not in (*world.people, title.hero)]
+        world.people.append(teller.choose(_possible({**dict.fromkeys(others, (1 - due) / len(others)), title.hero: due})))
         teller.say(after)
     for name in world.people:
         teller.say(f"{name} was in the")
@@ -227,48 +268,35 @@ def _introduce(teller: _Teller, world: World) -> None:
         teller.say(".")
     while True:
         loves = LOVES[len(world.things)]
-        lovers = [hero] if hero else world.people
+        lovers = [title.hero] if title.hero else world.people
         first = teller.choose(_possible({"a": 1 - loves, **dict.fromkeys(lovers, loves / len(lovers))}))
         if first != "a":
             teller.say("loved the")
-            world.love = first, teller.of([thing] if thing else map(world.named, world.things)).split()[-1]
+            loved = [title.loved] if title.loved else map(world.named, world.things)
+            world.love = first, teller.of(loved).split()[-1]
             teller.say(".")
             return
-        each = teller.choose(_new(world, thing))
-        if each not in PETS:
-            world.colours[each.split()[-1]] = each.split()[0]
+        thing = _new(teller, world, title.loved)
         teller.say("was with")
-        world.where[each.split()[-1]] = teller.of(world.people)
+        world.where[thing] = teller.of(world.people)
         teller.say(".")
 
 
-def _title(teller: _Teller) -> tuple[str, str]:
-    """Begin the story; half of them have a title that names who loves what."""
-    names = (*GIRLS, *BOYS)
-    hero = teller.choose({**dict.fromkeys(OPENINGS, 1.0), **dict.fromkeys(names, len(OPENINGS) / len(names))})
-    if hero in OPENINGS:
-        teller.say("there were")
-        return "", ""
-    teller.say("and the")
-    thing = f"{teller.of(COLOURS)} {teller.of((*THINGS, *CONTAINERS))}"
-    teller.say(":")
-    teller.of(OPENINGS)
-    teller.say("there were")
-    return hero, thing
-
-
-KINDS = (*THINGS, *CONTAINERS)
-ALL = tuple(f"{colour} {each}" for colour in COLOURS for each in KINDS)
-
-
-def _new(world: World, wanted: str) -> dict[str, float]:
-    """What may be introduced: what the title names is the first thing or the second."""
-    taken, pets = set(world.colours), {} if world.pets else dict.fromkeys(PETS, 0.4)
-    due = 0.0 if not wanted or wanted.split()[-1] in taken else 1.0 if world.things else 0.5
-    free = [each for each in ALL if each != wanted and each.split()[1] not in taken and (not wanted or each.split()[1] != wanted.split()[1])]
-    rest = (1 - due) / (len(COLOURS) + sum(pets.values()))
-    weights = {**dict.fromkeys(free, rest * len(COLOURS) / len(free)), **{pet: rest * weight for pet, weight in pets.items()}}
-    return _possible({**weights, **({wanted: due} if due else {})})
+def _new(teller: _Teller, world: World, wanted: str) -> str:
+    """Name a thing or a pet that is new in the story: what the title names is the first of them, or the second."""
+    kind = wanted.split()[-1] if wanted else ""
+    due = 0.0 if not wanted or kind in world.where else 1.0 if world.things else 0.5
+    others = [each for each in KINDS if each not in world.colours and each != kind]
+    weights = {**dict.fromkeys(COLOURS, 1.0), **({} if world.pets or kind in PETS else dict.fromkeys(PETS, 0.4))}
+    first = wanted.split()[0] if wanted else ""
+    rest = {each: (1 - due) * weight / sum(weights.values()) for each, weight in weights.items()}
+    chosen = teller.choose(_possible({**rest, first: rest.get(first, 0.0) + due}))
+    if chosen in PETS:
+        return chosen
+    among = dict.fromkeys(others, rest[chosen] / len(others))
+    thing = teller.choose(_possible({**among, kind: due} if chosen == first else among))
+    world.colours[thing] = chosen
+    return thing
 
 
 def _happen(teller: _Teller, world: World, ends: float) -> bool:
@@ -297,11 +325,16 @@ def _happen(teller: _Teller, world: World, ends: float) -> bool:
     return True
 
 
-def _end(teller: _Teller, world: World) -> None:
-    """Say how it ended for whoever loved something, and where two of all the others are."""
+def _end(teller: _Teller, world: World, ends: str) -> None:
+    """Say how it ended for whoever loved something, as the title has it, and where two of all the others are."""
     name, thing = world.love
     holder = world.where[thing]
-    teller.say(f"the {world.named(thing)} was with {holder} , so {name} was {'happy' if holder == name else 'sad'} .")
+    goes = f"{'ran' if thing in PETS else 'went'} from {holder} to"
+    teller.say(f"the {world.named(thing)}")
+    last = {f"was with {holder}": 1.4, **{f"{goes} {other}": 0.3 for other in world.people if other != holder}}
+    fits = {how: p for how, p in last.items() if ends in ("", "happy" if how.endswith(f" {name}") else "sad")}
+    holder = world.where[thing] = teller.choose(fits).split()[-1]
+    teller.say(f", so {name} was {'happy' if holder == name else 'sad'} .")
     left = [*world.people, *(f"the {world.named(each)}" for each in world.things if each != thing)]
     for _ in range(2):
         told = teller.of(left)

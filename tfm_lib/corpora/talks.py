@@ -18,6 +18,7 @@ from tfm_lib.corpora.stories import (
     BOYS,
     COLOURS,
     PLACES,
+    NUMBERS,
     THINGS,
     Inconsistent,
     Story,
@@ -27,7 +28,6 @@ from tfm_lib.corpora.stories import (
 )  # fmt: skip
 
 UNTOLD = "the story does not say .".split()
-NUMBERS = "three four five six".split()  # things that can happen in a story
 PEOPLE = frozenset({*GIRLS, *BOYS})
 TRAINED, LONGER = range(1, 5), range(5, 7)  # steps from a thing to its place
 
@@ -106,15 +106,15 @@ def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
     lover, loved = world.love
     name, thing, pets = draw.choice(world.people), draw.choice([*world.colours, ""]), world.pets
     colour, count = world.colours.get(thing, ""), happenings(told.words)
-    ends = "well" if "happy" in told.words else "badly"
+    well = _ends_well(world)
     possible: dict[str, Condition] = {
         "person": (name, lambda other: name in other.world.people),
         "love": (
             f"{lover} loves the {world.named(loved)}",
             lambda other: _loves(other.world) == (lover, world.named(loved)),
         ),
-        "ends": (f"it ends {ends}", lambda other: ("happy" in other.words) == (ends == "well")),
-        "count": (f"{NUMBERS[count - 3]} things happen", lambda other: happenings(other.words) == count),
+        "ends": (f"it ends {'well' if well else 'badly'}", lambda other: _ends_well(other.world) == well),
+        "count": (f"{list(NUMBERS)[count - 3]} things happen", lambda other: happenings(other.words) == count),
     }
     if thing:
         possible["thing"] = f"a {colour} {thing}", lambda other: other.world.colours.get(thing) == colour
@@ -125,6 +125,11 @@ def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
 
 def _loves(world: World) -> tuple[str, str]:
     return world.love[0], world.named(world.love[1])
+
+
+def _ends_well(world: World) -> bool:
+    name, thing = world.love
+    return world.where[thing] == name
 
 
 def happenings(words: Sequence[str]) -> int:
@@ -141,7 +146,7 @@ def instruction(seed: int | str, held_out: bool = False) -> Task:
     """Return an instruction with one to three conditions; `held_out`: a composition that no training asks for."""
     draw = random.Random(f"instruction {seed}")
     for attempt in range(1000):
-        told = story(f"instruction {seed} {attempt}")
+        told = story(f"instruction {seed} {attempt}", titles=False)
         possible = conditions(told, draw)
         kinds = draw.sample(sorted(possible), draw.randint(1, 3))
         if held_out == any(pair <= {*kinds} for pair in HELD_OUT):
