@@ -14,6 +14,7 @@ from tfm_lib.corpora.stories import (
     CONTAINERS,
     END,
     GIRLS,
+    NUMBERS,
     PETS,
     PLACES,
     THINGS,
@@ -21,6 +22,7 @@ from tfm_lib.corpora.stories import (
     may_follow,
     read_story,
     story,
+    world_of,
 )  # fmt: skip
 
 STORIES = [story(seed) for seed in range(300)]
@@ -51,12 +53,12 @@ def test_stories_are_many_short_and_in_few_words():
     assert len({told.words for told in STORIES}) == len(STORIES)
     assert min(math.fsum(told.surprise) for told in STORIES) > math.log(1e12), "so many are as likely"
     lengths = [len(told.words) for told in STORIES]
-    assert min(lengths) > 60 and max(lengths) < 150 and 100 < sum(lengths) / len(lengths) < 120
+    assert min(lengths) > 60 and max(lengths) < 160 and 110 < sum(lengths) / len(lengths) < 130
     names = [*GIRLS, *BOYS, *PLACES, *THINGS, *CONTAINERS, *COLOURS, *PETS]
     assert len(set(names)) == len(names)
     assert 200 < len({word for told in STORIES for word in told.words}) < 300
-    happy = sum("happy" in told.words for told in STORIES) / len(STORIES)
-    assert 0.3 < happy < 0.6
+    happy = sum("happy" in told.words[-30:] for told in STORIES) / len(STORIES)
+    assert 0.3 < happy < 0.6 and all(story(seed, titles=False).words[0] != "a" for seed in range(50))
 
 
 def test_words_agree():
@@ -74,6 +76,29 @@ def test_the_end_follows_from_the_story():
         for said in text.split(" . ")[-2:]:
             subject, where = said.removesuffix(" .").replace("in the", "with").split(" was with ")
             assert told.world.where[subject.split()[-1]] == where
+
+
+def test_what_a_title_says_comes_true():
+    form = re.compile(r"a (happy )?(sad )?story(?: of (?:the (.+?)|(\w+)(?: and the (.+?))?))?(?: in (\w+) parts)?$")
+    titles = [" ".join(told.words).partition(" : ")[0] for told in STORIES if ":" in told.words]
+    assert 120 < len(titles) < 180 and len(set(titles)) > 100
+    told_of = {"happy": 0, "loved": 0, "hero": 0, "parts": 0}
+    for told in STORIES:
+        title, colon, text = " ".join(told.words).partition(" : ")
+        if not colon:
+            continue
+        happy, sad, alone, hero, beside, parts = form.fullmatch(title).groups()
+        name, thing = told.world.love
+        loved = alone or beside
+        assert hero in (None, name) and loved in (None, told.world.named(thing))
+        assert not (happy or sad) or text.count(f"so {name} was {'happy' if happy else 'sad'} .") == 1
+        if parts:
+            told_of["parts"] += 1
+            assert text.split(" loved ")[1].split(" in the end ")[0].count(".") - 1 == NUMBERS[parts]
+        told_of["happy"] += bool(happy)
+        told_of["loved"] += bool(loved)
+        told_of["hero"] += bool(hero)
+    assert min(told_of.values()) > 15
 
 
 def test_what_is_moved_comes_from_where_it_was():
@@ -119,3 +144,15 @@ def test_another_process_tells_the_same():
     code = "from tfm_lib.corpora.stories import story; print(*story(7).words)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert tuple(done.stdout.split()) == STORIES[7].words
+
+
+def test_what_is_true_is_known_after_every_beginning():
+    told = next(
+        told for told in STORIES if " ".join(told.words).split(" in the end ")[1].split(" , so ")[0].count(" to ")
+    )
+    (_, thing), end = told.world.love, told.words.index("end")
+    before, after = (world_of(told.words[:to]).where[thing] for to in (end - 2, len(told.words)))
+    assert before != after == told.world.where[thing] and told.words[told.words.index(",", end) - 3 :][0] == before
+    assert world_of([]).people == [] and world_of(told.words) == told.world
+    with pytest.raises(Inconsistent):
+        world_of(["once", "anna"])

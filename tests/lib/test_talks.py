@@ -4,11 +4,10 @@ from collections import Counter
 
 import pytest
 
-from tfm_lib.corpora.stories import BOYS, GIRLS, PETS, PLACES, WORDS, read_story, story
+from tfm_lib.corpora.stories import BOYS, GIRLS, NUMBERS, PETS, PLACES, WORDS, read_story, story
 from tfm_lib.corpora.talks import (
     HELD_OUT,
     LONGER,
-    NUMBERS,
     TRAINED,
     UNTOLD,
     facts,
@@ -48,7 +47,8 @@ def test_a_fifth_of_the_questions_ask_for_what_is_not_told():
 
 def test_what_is_asked_is_not_said_at_the_end_of_what_is_given():
     for task in QUESTIONS:
-        assert not {"end", "happy", "sad"} & set(task.given)
+        _, _, text = " ".join(("", *task.given)).rpartition(" there were ")
+        assert not {"end", "happy", "sad"} & set(text.split())
     told = story(1).words
     assert told[: len(without_end(told))] == without_end(told) and "end" in told[len(without_end(told)) :][:3]
 
@@ -62,7 +62,7 @@ def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_w
     others = [story(seed).words for seed in range(60)]
     followed = [other for other in others if asked.is_right(other)]
     assert len(followed) < 50
-    assert all(("happy" in other) == ("well" in asked.given) for other in followed)
+    assert all(("happy" in other[-30:]) == ("well" in asked.given) for other in followed)
     assert 3 <= happenings(words) <= 6
 
 
@@ -99,8 +99,8 @@ def test_each_condition_is_asked_of_the_story(held_out):
             has = [
                 "person" not in wanted or bool(set(task.given) & set(told.world.people)),
                 "pet" not in wanted or bool(set(task.given) & set(told.world.pets)),
-                "ends" not in wanted or ("well" in task.given) == ("happy" in told.words),
-                "count" not in wanted or f"{NUMBERS[happenings(told.words) - 3]} things" in text,
+                "ends" not in wanted or ("well" in task.given) == ("happy" in told.words[-30:]),
+                "count" not in wanted or f"{list(NUMBERS)[happenings(told.words) - 3]} things" in text,
             ]
             if task.is_right(told.words):
                 assert all(has), text

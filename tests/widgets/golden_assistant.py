@@ -2,25 +2,16 @@
 
 import random
 from dataclasses import asdict
-from unittest.mock import patch
 
 import torch
 
 from tfm_lib.corpora import stories
-from tfm_lib.corpora.stories import Inconsistent, World, may_follow, read_story, story_words
+from tfm_lib.corpora.stories import Inconsistent, World, read_story, story_words, world_of
 from tfm_lib.corpora.talks import UNTOLD, facts, question
 from tfm_lib.engine.writer import VOCABULARY
 from tfm_lib.widgets.assistant import said, share
 
 STORIES, QUESTIONS = 60, 240
-
-
-def beginning(words: list[str]) -> World:
-    """The world of a story's beginning."""
-    made = []
-    with patch.object(stories, "World", lambda: made.append(World()) or made[-1]):
-        assert may_follow(words)
-    return made[0]
 
 
 def told(words: list[str], world: World) -> dict:
@@ -69,7 +60,7 @@ def numbers() -> dict:
         words, draw = story_words(f"golden {i}"), random.Random(i)
         whole.append(told(words, read_story(words).world))
         ends = [at + 1 for at, word in enumerate(words) if word == "." and at + 1 < len(words)]
-        parts += [told(words[:end], beginning(words[:end])) for end in draw.sample(ends, 3)]
+        parts += [told(words[:end], world_of(words[:end])) for end in draw.sample(ends, 3)]
         wrong += filter(None, [contradicted(words, draw)])
     return {
         "whole": whole,

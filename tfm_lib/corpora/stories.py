@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -206,8 +207,16 @@ def may_follow(words: Sequence[str]) -> dict[str, float]:
     return {}
 
 
-def _tell(teller: _Teller, titles: bool = True) -> World:
+def world_of(words: Sequence[str]) -> World:
+    """Return what is true after `words`, a story or its beginning; raises Inconsistent as `may_follow`."""
     world = World()
+    with suppress(_Open):
+        _tell(_Teller(given=words, beginning=True), world=world)
+    return world
+
+
+def _tell(teller: _Teller, titles: bool = True, world: World | None = None) -> World:
+    world = world or World()
     title = _title(teller, titles)
     _introduce(teller, world, title)
     fewest, most = (title.parts, title.parts) if title.parts else (FEW, MANY)
@@ -260,7 +269,9 @@ def _introduce(teller: _Teller, world: World, title: Title) -> None:
     for left, after in zip((3, 2, 1), (",", "and", ".")):
         due = 1 / left if title.hero and title.hero not in world.people else 0.0
         others = [name for name in NAMES if name not in (*world.people, title.hero)]
-        world.people.append(teller.choose(_possible({**dict.fromkeys(others, (1 - due) / len(others)), title.hero: due})))
+        world.people.append(
+            teller.choose(_possible({**dict.fromkeys(others, (1 - due) / len(others)), title.hero: due}))
+        )
         teller.say(after)
     for name in world.people:
         teller.say(f"{name} was in the")
@@ -284,11 +295,11 @@ def _introduce(teller: _Teller, world: World, title: Title) -> None:
 
 def _new(teller: _Teller, world: World, wanted: str) -> str:
     """Name a thing or a pet that is new in the story: what the title names is the first of them, or the second."""
-    kind = wanted.split()[-1] if wanted else ""
+    kind = wanted.rsplit(maxsplit=1)[-1] if wanted else ""
     due = 0.0 if not wanted or kind in world.where else 1.0 if world.things else 0.5
     others = [each for each in KINDS if each not in world.colours and each != kind]
     weights = {**dict.fromkeys(COLOURS, 1.0), **({} if world.pets or kind in PETS else dict.fromkeys(PETS, 0.4))}
-    first = wanted.split()[0] if wanted else ""
+    first = wanted.split(maxsplit=1)[0] if wanted else ""
     rest = {each: (1 - due) * weight / sum(weights.values()) for each, weight in weights.items()}
     chosen = teller.choose(_possible({**rest, first: rest.get(first, 0.0) + due}))
     if chosen in PETS:

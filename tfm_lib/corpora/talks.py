@@ -25,6 +25,8 @@ from tfm_lib.corpora.stories import (
     World,
     read_story,
     story,
+    story_words,
+    world_of,
 )  # fmt: skip
 
 UNTOLD = "the story does not say .".split()
@@ -45,9 +47,9 @@ class Task:
 def question(seed: int | str) -> Task:
     """Return a question about a story whose end isn't given; one in five asks for what the story does not say."""
     draw = random.Random(f"question {seed}")
-    told = story(f"question {seed}")
-    begin = without_end(told.words)
-    asked, answer = draw.choice(_questions(told.world)) if draw.random() < 0.8 else _unanswerable(told.world, draw)
+    begin = without_end(story_words(f"question {seed}"))
+    world = world_of(begin)  # the end may move a thing once more
+    asked, answer = draw.choice(_questions(world)) if draw.random() < 0.8 else _unanswerable(world, draw)
     given = (*begin, "question", ":", *asked.split(), "?", "answer", ":")
     said = (*answer.split(), ".") if answer else tuple(UNTOLD)
     return Task("question", given, said, lambda words: tuple(words) == said)

@@ -7,7 +7,8 @@
    asked          of a text with a question: { wanted, verdict }: the right answer, "" if it isn't told; the verdict on what
                   follows is "right", "wrong", or "invented" if an answer is made up
 
-   Sentences of another form are passed over, and so is the instruction that asks for a story. */
+   A title says who is there, who loves what, and how it ends: a story that goes another way has a fault. Sentences of
+   another form are passed over, and so is the instruction that asks for a story. */
 
 const NAMED = "the (?:(\\S+) )?(\\S+)"; // colour, thing
 const FORMS = {
@@ -16,10 +17,11 @@ const FORMS = {
   lie: `^${NAMED} was in the (\\S+)$`,
   get: /^a (?:(\S+) )?(\S+) was with (\S+)$/,
   love: `^(\\S+) loved ${NAMED}$`,
-  pass: `^${NAMED} (?:went|ran) from (\\S+) to (\\S+)$`,
+  pass: `^(?:in the end )?${NAMED} (?:went|ran) from (\\S+) to (\\S+)(?: , so (\\S+) was (happy|sad))?$`,
   go: /^(\S+) went from the (\S+) to the (\S+)$/,
   end: `^(?:in the end )?${NAMED} was with (\\S+)(?: , so (\\S+) was (happy|sad))?$`,
 };
+const TITLE = /^a (?:(happy|sad) )?story(?: of (?:the (.+?)|(\S+)(?: and the (.+?))?))?(?: in \S+ parts)?$/;
 const RULES = Object.entries(FORMS).map(([name, form]) => [name, new RegExp(form, "d")]);
 const held = ({ colours, where }, thing) => where[thing] && `the ${colours[thing] ? `${colours[thing]} ` : ""}${thing}`;
 const loved = (world) => `${world.loves[0]} loved ${held(world, world.loves[1])}`;
@@ -44,6 +46,7 @@ export function world(words) {
     if (!".?:".includes(words[at])) continue;
     const sentence = words.slice(begin, at).join(" ");
     if (words[at] === ".") acts.read(sentence, begin);
+    if (words[at] === ":") acts.title(sentence);
     if (words[at] === "?") found.asked = question(found, sentence, words.slice(at + 1));
     begin = at + 1;
   }
@@ -64,6 +67,7 @@ function actsOn(found) {
   const { people, where, colours, faults } = found;
   const things = () => Object.keys(where).filter((each) => !people.includes(each));
   let [all, told, begin] = [false, null, 0]; // whether all people are told; the match of the sentence, and where it begins
+  let [ends, hero, wanted] = []; // what a title says
 
   const fault = (k, instead) => faults.push({ at: begin + told.input.slice(0, told.indices[k][0]).split(" ").length - 1, instead });
   const agrees = (k, truth) => told[k] === truth || fault(k, [truth]);
@@ -79,10 +83,18 @@ function actsOn(found) {
   }
   const is = (name, k) => (name in where ? agrees(k, where[name]) : (where[name] = told[k]));
 
+  function ended(what, name, k) {
+    if (!name) return;
+    if (found.loves) agrees(k, found.loves[0]);
+    const mood = where[what] === name ? "happy" : "sad";
+    if (agrees(k + 1, mood) === true && ends && ends !== mood) fault(k + 1, [ends]);
+  }
+
   const acts = {
     meet: (...names) => {
       people.push(...names);
       all = true;
+      if (hero && !names.includes(hero)) fault(3, [hero]);
     },
     stand: (name) => (person(1), is(name, 2)),
     lie: (_, name) => (thing(1), is(name, 3)),
@@ -92,17 +104,22 @@ function actsOn(found) {
       where[what] = name;
       if (colour) colours[what] = colour;
     },
-    love: (name, _, what) => {
-      person(1);
+    love(name, colour, what) {
+      if (hero) agrees(1, hero);
+      else person(1);
       thing(2);
+      const named = told[0].split(" loved the ")[1];
+      if (wanted && named !== wanted) fault(colour ? 2 : 3, [wanted]);
       found.loves = [name, what];
     },
-    pass(_, what, from, to) {
+    pass(_, what, from, to, name) {
       thing(1);
       is(what, 3);
-      if (from === to) fault(4, people.filter((name) => name !== from));
+      const may = people.filter((each) => each !== from && (!ends || !name || (ends === "happy") === (each === found.loves?.[0])));
+      if (all ? !may.includes(to) : from === to) fault(4, may);
       else person(4);
       where[what] = to;
+      ended(what, name, 5);
     },
     go(name, from, to) {
       person(1);
@@ -110,15 +127,17 @@ function actsOn(found) {
       if (from === to) fault(3, []);
       where[name] = to;
     },
-    end(_, what, holder, name, mood) {
+    end(_, what, holder, name) {
       thing(1);
       is(what, 3);
-      if (!name) return;
-      if (found.loves) agrees(4, found.loves[0]);
-      agrees(5, where[what] === name ? "happy" : "sad");
+      ended(what, name, 4);
     },
   };
   return {
+    title(sentence) {
+      const [, how, thing, name, and] = sentence.match(TITLE) ?? [];
+      [ends, hero, wanted] = [how, name, thing ?? and];
+    },
     read(sentence, start) {
       for (const [name, form] of RULES) {
         told = sentence.match(form);
