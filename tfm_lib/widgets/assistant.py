@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tfm_lib._trace import Trace, trace
 from tfm_lib.assistant import patched_heads
-from tfm_lib.corpora.stories import story, story_words
+from tfm_lib.corpora.stories import story, story_words, world_of
 from tfm_lib.corpora.talks import facts, instruction, question, without_end
 from tfm_lib.engine.assistant import shipped, tokens
 from tfm_lib.engine.shipped import STORIES, shipped_folder
@@ -193,11 +193,11 @@ Said = list[Any]  # log p of the two names, the likeliest other word, and its lo
 @cache
 def swapped(seed: str) -> tuple[str, list[str], list[str]]:
     """Return the loved thing, its holder's name and another, and two prompts in which these names change places."""
-    told = story(seed)
-    thing = told.world.named(told.world.love[1])
-    holder = told.world.where[told.world.love[1]]
-    other = next(name for name in told.world.people if name != holder)
-    words = [*without_end(told.words), *f"in the end the {thing} was with".split()]
+    words = without_end(story(seed, titles=False).words)
+    world = world_of(words)
+    thing, holder = world.named(world.love[1]), world.where[world.love[1]]
+    other = next(name for name in world.people if name != holder)
+    words += (*f"in the end the {thing} was with".split(),)
     swap = {holder: other, other: holder}
     return thing, [holder, other], [" ".join(words), " ".join(swap.get(word, word) for word in words)]
 
