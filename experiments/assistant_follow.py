@@ -2,8 +2,8 @@
 
     TFM_RUNS=trained python -m experiments.assistant_follow        # an hour and a half on one core
 
-Needs the base model of seed 0 in TFM_RUNS (`assistant_base`), from which all start. The measures were written down before
-the first run that counts. Half of the examples are questions about a story, one in five of which it doesn't answer; half
+All runs start from the base model that comes with the book, seed 0 of `assistant_base`. The measures were written down
+before the first run that counts. Half of the examples are questions about a story, one in five of which it doesn't answer; half
 are instructions to tell one. `questions`: the share of 400 unseen questions answered rightly whose answer the story tells,
 and `untold` of those that it doesn't; `follow`: the share of 150 unseen instructions followed, by a story that contradicts
 nothing, and `new` of 150 that combine what no training combines; `forgotten`: nats per word on 300 held-out stories. A
@@ -14,9 +14,10 @@ from functools import partial
 
 import torch
 
-from experiments.assistant_runs import are_right, base, example, forgotten, said, share, tuned
+from experiments.assistant_runs import are_right, example, forgotten, said, share, tuned
 from experiments.record import Made, record
 from tfm_lib.corpora.talks import UNTOLD, instruction, question
+from tfm_lib.engine.assistant import shipped
 from tfm_lib.transformer import DecoderOnly
 
 NAME = "assistant_follow"
@@ -44,7 +45,7 @@ def measured(model: DecoderOnly) -> dict[str, float]:
 def run(count: int, seed: int) -> Made:
     """Tune once and return all measurements."""
     tasks = [(question if i % 2 else instruction)(f"train {seed} {i}") for i in range(count)]
-    model = tuned(base(), [example(task) for task in tasks], SIZES[count], seed, RATE)
+    model = tuned(shipped("base"), [example(task) for task in tasks], SIZES[count], seed, RATE)
     found = {"seed": seed, **measured(model)}
     print(count, found, flush=True)
     return found, model
@@ -58,7 +59,7 @@ def main() -> None:
         "of kinds that were trained and of combinations that were not; forgotten: nats per word on 300 stories."
     )
     with record(NAME, what, unequal="more examples are read in more updates") as numbers:
-        numbers["before"] = measured(base())
+        numbers["before"] = measured(shipped("base"))
         numbers["runs"] = {}
         for count, steps in SIZES.items():
             made = numbers.pieces(str(count), SEEDS, partial(run, count), steps)

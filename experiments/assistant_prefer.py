@@ -2,8 +2,8 @@
 
     TFM_RUNS=trained python -m experiments.assistant_prefer        # an hour on one core
 
-Needs the models of `assistant_follow` in TFM_RUNS; seed n starts from its seed n. The measures were written down before
-the first run that counts. A judge compares two stories told to one instruction: the one that follows it is preferred, and
+All runs start from the tuned model that comes with the book, seed 0 of `assistant_follow`. The measures were written
+down before the first run that counts. A judge compares two stories told to one instruction: the one that follows it is preferred, and
 if both or neither do, the longer one; in one pair of five the judge errs. On 200 unseen instructions, one story each at
 temperature 1: `preferred`, the share preferred to one of the model before, by a judge without errors (a tie counts half);
 `right`, the share that follows; `words`, the mean length; `kl`, the mean of log p − log p₀ of the whole story. `best of`: of
@@ -12,17 +12,18 @@ n stories of the model before, the one whose probability DPO with `SCORED` raise
 
 import random
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from experiments.assistant_runs import are_right, chunks, kept, said, share, tuned
+from experiments.assistant_runs import are_right, chunks, said, share, tuned
 from experiments.record import Made, record
 from tfm_lib.assistant import Answers, answer_log_probs, best_of_n_kl, dpo_loss
 from tfm_lib.corpora.talks import Task, instruction
 from tfm_lib.data import Example
+from tfm_lib.engine.assistant import shipped
 from tfm_lib.engine.writer import VOCABULARY
 from tfm_lib.transformer import DecoderOnly
 
@@ -59,8 +60,10 @@ def spoken(task: Task, words: Sequence[str]) -> Example:
     return Example(VOCABULARY.encode(task.given), VOCABULARY.encode(words))
 
 
-def pairs(before: DecoderOnly, seed: int) -> list[Pair]:
-    """Return what a judge who errs now and then says of the stories of `before`."""
+@cache
+def pairs(seed: int) -> list[Pair]:
+    """Return what a judge who errs now and then says of the stories of the model before."""
+    before = shipped("follow")
     draw = random.Random(f"pairs {seed}")
     tasks = [instruction(f"prefer {seed} {i}") for i in range(ASKED) for _ in range(DRAWN)]
     texts = said(before, [task.given for task in tasks], LONG, 1.0, seed)
@@ -121,8 +124,8 @@ def best_of(model: DecoderOnly, before: DecoderOnly, seed: int) -> list[dict[str
 
 def run(beta: float, seed: int) -> Made:
     """Train once with `beta` and return all measurements."""
-    before = kept("assistant_follow", f"10000, seed {seed}")
-    chosen = pairs(before, seed)
+    before = shipped("follow")
+    chosen = pairs(seed)
     model = tuned(before, chosen, STEPS, seed, RATE, partial(loss, beta=beta), SIZE)
     found: dict[str, Any] = {"seed": seed, "pairs": len(chosen), **measured(model, before, seed)}
     if beta == SCORED:

@@ -1,4 +1,7 @@
-"""Tune the decoder that writes stories, let it answer, and judge its answers: shared by the stages of the assistant."""
+"""Tune the decoder that writes stories, let it answer, and judge its answers: shared by the stages of the assistant.
+
+TFM_RUNS=trained python -m experiments.assistant_runs follow        # puts a stage's seed 0 into models/stories
+"""
 
 import os
 
@@ -7,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch
 import copy
 import math
 import random
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,6 +24,8 @@ from tfm_lib.assistant import Answers
 from tfm_lib.corpora.talks import Task
 from tfm_lib.data import Example
 from tfm_lib.decoding import greedy_decode, sample
+from tfm_lib.engine.assistant import save_writer
+from tfm_lib.engine.shipped import STORIES, shipped_folder
 from tfm_lib.engine.writer import BASE, LONGEST, VOCABULARY, WriterTrainer, held_out, writer
 from tfm_lib.transformer import DecoderOnly
 
@@ -27,16 +33,20 @@ BATCH, WARMUP = 12, 20
 E = TypeVar("E")
 
 
-def kept(experiment: str, key: str) -> DecoderOnly:
-    """Return the model that an earlier stage kept under TFM_RUNS."""
-    model = writer()
+# Of each stage: the run that comes with the book, and from which all runs of the next stages start.
+SHIPPED = {
+    "base": ("assistant_base", "stories, seed 0"),
+    "follow": ("assistant_follow", "10000, seed 0"),
+    "prefer": ("assistant_prefer", "0.1, seed 0"),
+    "think": ("assistant_think", "think, seed 0"),
+}
+
+
+def ship(stage: str) -> None:
+    """Store the weights of a stage, kept under TFM_RUNS, where the book finds them, with 8 bits a number."""
+    model, (experiment, key) = writer(), SHIPPED[stage]
     model.load_state_dict(torch.load(Path(os.environ["TFM_RUNS"], experiment, f"{key}.pt")))
-    return model.eval()
-
-
-def base() -> DecoderOnly:
-    """Return the base model from which all later stages start: that of seed 0."""
-    return kept("assistant_base", "stories, seed 0")
+    save_writer(shipped_folder(STORIES), stage, model, bits=8)
 
 
 def example(task: Task) -> Example:
@@ -68,7 +78,7 @@ def tuned(
     loss: Callable[[DecoderOnly, list[Any]], Tensor] = likelihood, size: int = BATCH,
 ) -> DecoderOnly:  # fmt: skip
     """Return a tuned copy of `model`: `steps` updates of Adam, the rate falling to 0 along a cosine."""
-    model = copy.deepcopy(model).train()
+    model = copy.deepcopy(model).requires_grad_().train()
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
     for step, some in zip(range(steps), batches(examples, size, seed)):
         adam.param_groups[0]["lr"] = peak * min(1, (step + 1) / WARMUP) * 0.5 * (1 + math.cos(math.pi * step / steps))
@@ -117,3 +127,7 @@ def share(right: Sequence[bool]) -> float:
 def forgotten(model: DecoderOnly) -> float:
     """Return the nats per word on 300 held-out stories, which `assistant_base` measures too."""
     return round(WriterTrainer(model, [], BASE).validate(held_out(300))[0], 4)
+
+
+if __name__ == "__main__":
+    ship(sys.argv[1])

@@ -2,8 +2,8 @@
 
     TFM_RUNS=trained python -m experiments.assistant_think        # an hour on one core
 
-Needs the models of `assistant_follow` in TFM_RUNS; seed n starts from its seed n. The measures were written down before
-the first run that counts. A question needs one to six facts, one after the other; one to four are trained. Each model is
+All runs start from the tuned model that comes with the book, seed 0 of `assistant_follow`. The measures were written
+down before the first run that counts. A question needs one to six facts, one after the other; one to four are trained. Each model is
 taught, a third of its examples each, to answer at once (`answer`), to write its steps first (`think`), and to write as many
 words that say nothing (`wait`). `right`: the share of 200 unseen questions answered rightly, by way and number of facts;
 three answers are possible, so that guessing gets a third. `words`: how many were written for it. `votes`: by way, of the
@@ -16,11 +16,12 @@ from typing import Any
 
 import torch
 
-from experiments.assistant_runs import are_right, example, kept, said, share, tuned
+from experiments.assistant_runs import are_right, example, said, share, tuned
 from experiments.record import Made, record
 from tfm_lib.assistant import majority
 from tfm_lib.corpora.talks import LONGER, TRAINED, Task, facts
 from tfm_lib.data import Example
+from tfm_lib.engine.assistant import shipped
 from tfm_lib.engine.writer import VOCABULARY
 from tfm_lib.transformer import DecoderOnly
 
@@ -83,7 +84,7 @@ def rounds(model: DecoderOnly, seed: int) -> list[float]:
 
 def run(seed: int) -> Made:
     """Train once and return all measurements."""
-    before = kept("assistant_follow", f"10000, seed {seed}")
+    before = shipped("follow")
     model = tuned(before, shown(EXAMPLES, seed, WAYS), STEPS, seed, RATE)
     found: dict[str, Any] = {"seed": seed, **{way: by_hops(model, way) for way in WAYS}}
     found["votes"] = {way: votes(model, way, seed) for way in WAYS[:2]}
