@@ -132,7 +132,8 @@ def run(seed: int) -> Made:
     return found, model
 
 
-def main(only: list[int]) -> None:
+def main() -> None:
+    only = [int(seed) for seed in sys.argv[1:]]
     torch.set_num_threads(1)
     what = (
         f"Decoders of {sum(p.numel() for p in writer().parameters()):,} parameters trained on stories, each told once. "
@@ -149,4 +150,4 @@ def main(only: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(seed) for seed in sys.argv[1:]])
+    main()

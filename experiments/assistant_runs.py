@@ -61,6 +61,8 @@ def likelihood(model: DecoderOnly, examples: Sequence[Example]) -> Tensor:
 
 def batches(examples: Sequence[E], size: int, seed: int) -> Iterator[list[E]]:
     """Yield batches without end, each example once in each pass."""
+    if not examples:
+        raise ValueError("There are no examples to learn from.")
     draw, left = random.Random(f"batches {seed}"), list[E]()
     while True:
         while len(left) < size:

@@ -25,6 +25,7 @@ from tiers import every, params
 
 from tfm_lib.corpora import _CORPORA, TextCorpus, load_corpus
 from tfm_lib.corpora.real import REAL
+from tfm_lib.data import Example
 
 EXPERIMENTS = sorted(
     path.stem for path in (ROOT / "experiments").glob("*.py") if "\ndef main(" in path.read_text(encoding="utf-8")
@@ -96,6 +97,48 @@ SMALL: dict[str, dict[str, Any]] = {
         "STEPS": 1,
         "LENGTHS": [4],
         "number_words": From(lambda number_words: partial(number_words, steps=1)),
+    },
+    "assistant_base": {
+        "SEEDS": [0],
+        "HELD": 2,
+        "SAMPLED": 1,
+        "ASKED": 2,
+        "LONGEST": 8,
+        "BASE": From(lambda base: replace(base, steps=1)),
+        "stories": lambda epoch, seed: [Example([], [5, 6])],
+    },
+    "assistant_follow": {
+        "SEEDS": [0],
+        "SIZES": {2: 1, 4: 2},
+        "ASKED": 8,
+        "TOLD": 1,
+        "LONG": 3,
+        "SHORT": 3,
+        "forgotten": lambda model: 0.0,
+    },
+    "assistant_prefer": {
+        "SEEDS": [0],
+        "BETAS": [0.1],
+        "ASKED": 4,
+        "STEPS": 1,
+        "JUDGED": 2,
+        "LONG": 6,
+        "OF": [1, 2],
+        "worth": lambda task, words: (False, len("".join(words))),  # nothing that is untrained follows
+    },
+    "assistant_think": {
+        "SEEDS": [0],
+        "HOPS": (1, 5),
+        "EXAMPLES": 6,
+        "STEPS": 1,
+        "ASKED": 1,
+        "VOTED": 1,
+        "VOTES": [1, 3],
+        "SHOWN": 2,
+        "SHOWN_STEPS": 1,
+        "QUESTIONS": 2,
+        "ROUNDS": 1,
+        "ROUND_STEPS": 1,
     },
     "cost_scaling": {
         "SIZES": {"8 × 1": (8, 1), "16 × 1": (16, 1)},
