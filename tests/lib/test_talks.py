@@ -54,7 +54,7 @@ def test_what_is_asked_is_not_said_at_the_end_of_what_is_given():
 
 
 def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_was_asked():
-    asked = next(task for task in map(instruction, range(100)) if "ends" in task.given)
+    asked = next(task for task in map(instruction, range(100)) if {"happy", "sad"} & {*task.given})
     words = list(asked.answer)
     assert asked.is_right(words)
     turned = [{"happy": "sad", "sad": "happy"}.get(word, word) for word in words]
@@ -62,22 +62,19 @@ def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_w
     others = [story(seed).words for seed in range(60)]
     followed = [other for other in others if asked.is_right(other)]
     assert len(followed) < 50
-    assert all(("happy" in other[-30:]) == ("well" in asked.given) for other in followed)
+    assert all(("happy" in other[-30:]) == ("happy" in asked.given) for other in followed)
     assert 3 <= happenings(words) <= 6
 
 
 def kinds(task) -> set[str]:
     """What an instruction asks for, read from its words."""
     text = " ".join(task.given)
-    named = (
-        text.removeprefix("tell a story with ").split(" in which ")[0].split(" :")[0] if "story with" in text else ""
-    )
+    named = text.partition(" story with ")[2].split(" in which ")[0].split(" :")[0]
     people = {*GIRLS, *BOYS}
     kind = lambda each: "person" if each in people else "pet" if each.split()[-1] in PETS else "thing"  # noqa: E731
-    marks = {"love": "loves", "ends": "it ends", "count": "things happen"}
-    return {kind(each) for each in named.split(" and ") if each} | {
-        name for name, mark in marks.items() if mark in text
-    }
+    marks = {"love": "loves", "count": "things happen"}
+    asked = {kind(each) for each in named.split(" and ") if each} | {name for name in marks if marks[name] in text}
+    return asked | ({"ends"} if {"happy", "sad"} & {*task.given} else set())
 
 
 def test_what_is_held_out_is_asked_for_by_no_other():
@@ -99,7 +96,7 @@ def test_each_condition_is_asked_of_the_story(held_out):
             has = [
                 "person" not in wanted or bool(set(task.given) & set(told.world.people)),
                 "pet" not in wanted or bool(set(task.given) & set(told.world.pets)),
-                "ends" not in wanted or ("well" in task.given) == ("happy" in told.words[-30:]),
+                "ends" not in wanted or ("happy" in task.given) == ("happy" in told.words[-30:]),
                 "count" not in wanted or f"{list(NUMBERS)[happenings(told.words) - 3]} things" in text,
             ]
             if task.is_right(told.words):

@@ -99,7 +99,7 @@ def _called(each: str) -> str:
 
 # What an instruction can ask for: how it is said, and whether a story with this world has it.
 Condition = tuple[str, Callable[[Story], bool]]
-WITH, WHICH = ("person", "thing", "pet"), ("love", "ends", "count")  # "a story with …", "in which …"
+WITH, WHICH = ("person", "thing", "pet"), ("love", "count")  # "a happy story with …", "in which …"
 
 
 def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
@@ -115,7 +115,7 @@ def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
             f"{lover} loves the {world.named(loved)}",
             lambda other: _loves(other.world) == (lover, world.named(loved)),
         ),
-        "ends": (f"it ends {'well' if well else 'badly'}", lambda other: _ends_well(other.world) == well),
+        "ends": ("happy" if well else "sad", lambda other: _ends_well(other.world) == well),
         "count": (f"{list(NUMBERS)[count - 3]} things happen", lambda other: happenings(other.words) == count),
     }
     if thing:
@@ -153,7 +153,7 @@ def instruction(seed: int | str, held_out: bool = False) -> Task:
         kinds = draw.sample(sorted(possible), draw.randint(1, 3))
         if held_out == any(pair <= {*kinds} for pair in HELD_OUT):
             break
-    given = ["tell a story"]
+    given = [f"tell a {possible['ends'][0]} story" if "ends" in kinds else "tell a story"]
     for word, some in (("with", WITH), ("in which", WHICH)):
         if wanted := [possible[kind][0] for kind in kinds if kind in some]:
             given.append(f"{word} {' and '.join(wanted)}")

@@ -20,7 +20,7 @@ from tfm_lib.transformer import DecoderOnly, TransformerConfig
 
 # What questions and instructions need beside the words of stories.
 TALK = (
-    "? answer badly colour does ends happen has is it love loves question say tell then things think well what where which who"
+    "? answer colour does happen has is love loves question say tell then things think what where which who"
 ).split()
 VOCABULARY = Vocabulary([*WORDS, *TALK])
 LONGEST = 320  # tokens that the model can see
