@@ -79,23 +79,21 @@ def test_the_end_follows_from_the_story():
 
 
 def test_what_a_title_says_comes_true():
-    form = re.compile(r"a (happy )?(sad )?story(?: of (?:the (.+?)|(\w+)(?: and the (.+?))?))?(?: in (\w+) parts)?$")
+    form = re.compile(r"a story(?: of (?:the (.+?)|(\w+)(?: and the (.+?))?))?(?: in (\w+) parts)?$")
     titles = [" ".join(told.words).partition(" : ")[0] for told in STORIES if ":" in told.words]
     assert 120 < len(titles) < 180 and len(set(titles)) > 100
-    told_of = {"happy": 0, "loved": 0, "hero": 0, "parts": 0}
+    told_of = {"loved": 0, "hero": 0, "parts": 0}
     for told in STORIES:
         title, colon, text = " ".join(told.words).partition(" : ")
         if not colon:
             continue
-        happy, sad, alone, hero, beside, parts = form.fullmatch(title).groups()
+        alone, hero, beside, parts = form.fullmatch(title).groups()
         name, thing = told.world.love
         loved = alone or beside
         assert hero in (None, name) and loved in (None, told.world.named(thing))
-        assert not (happy or sad) or text.count(f"so {name} was {'happy' if happy else 'sad'} .") == 1
         if parts:
             told_of["parts"] += 1
             assert text.split(" loved ")[1].split(" in the end ")[0].count(".") - 1 == NUMBERS[parts]
-        told_of["happy"] += bool(happy)
         told_of["loved"] += bool(loved)
         told_of["hero"] += bool(hero)
     assert min(told_of.values()) > 15
@@ -147,12 +145,11 @@ def test_another_process_tells_the_same():
 
 
 def test_what_is_true_is_known_after_every_beginning():
-    told = next(
-        told for told in STORIES if " ".join(told.words).split(" in the end ")[1].split(" , so ")[0].count(" to ")
-    )
-    (_, thing), end = told.world.love, told.words.index("end")
-    before, after = (world_of(told.words[:to]).where[thing] for to in (end - 2, len(told.words)))
-    assert before != after == told.world.where[thing] and told.words[told.words.index(",", end) - 3 :][0] == before
+    told = next(told for told in STORIES if "from" in told.words)
+    at = told.words.index("from")
+    mover = told.words[at - 2]
+    before, after = (world_of(told.words[:to]).where[mover] for to in (at, told.words.index(".", at)))
+    assert before != after and before in told.words[at : at + 3]
     assert world_of([]).people == [] and world_of(told.words) == told.world
     with pytest.raises(Inconsistent):
         world_of(["once", "anna"])

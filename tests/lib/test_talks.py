@@ -54,7 +54,7 @@ def test_what_is_asked_is_not_said_at_the_end_of_what_is_given():
 
 
 def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_was_asked():
-    asked = next(task for task in map(instruction, range(100)) if {"happy", "sad"} & {*task.given})
+    asked = next(task for task in map(instruction, range(100)) if "five" in task.given)
     words = list(asked.answer)
     assert asked.is_right(words)
     turned = [{"happy": "sad", "sad": "happy"}.get(word, word) for word in words]
@@ -62,8 +62,7 @@ def test_an_instruction_is_followed_by_a_story_that_is_consistent_and_has_what_w
     others = [story(seed).words for seed in range(60)]
     followed = [other for other in others if asked.is_right(other)]
     assert len(followed) < 50
-    assert all(("happy" in other[-30:]) == ("happy" in asked.given) for other in followed)
-    assert 3 <= happenings(words) <= 6
+    assert all(happenings(other) == 5 for other in [words, *followed])
 
 
 def kinds(task) -> set[str]:
@@ -73,16 +72,15 @@ def kinds(task) -> set[str]:
     people = {*GIRLS, *BOYS}
     kind = lambda each: "person" if each in people else "pet" if each.split()[-1] in PETS else "thing"  # noqa: E731
     marks = {"love": "loves", "count": "things happen"}
-    asked = {kind(each) for each in named.split(" and ") if each} | {name for name in marks if marks[name] in text}
-    return asked | ({"ends"} if {"happy", "sad"} & {*task.given} else set())
+    return {kind(each) for each in named.split(" and ") if each} | {name for name in marks if marks[name] in text}
 
 
 def test_what_is_held_out_is_asked_for_by_no_other():
     trained, others = ([kinds(instruction(seed, held_out)) for seed in range(200)] for held_out in (False, True))
     assert not any(pair <= some for pair in HELD_OUT for some in trained)
     assert all(any(pair <= some for pair in HELD_OUT) for some in others)
-    assert len({frozenset(some) for some in trained}) > 20 and all(1 <= len(some) <= 3 for some in trained)
-    assert set().union(*trained) == {"person", "thing", "pet", "love", "ends", "count"}
+    assert len({frozenset(some) for some in trained}) > 10 and all(1 <= len(some) <= 3 for some in trained)
+    assert set().union(*trained) == {"person", "thing", "pet", "love", "count"}
 
 
 @pytest.mark.parametrize("held_out", [False, True])
@@ -96,7 +94,6 @@ def test_each_condition_is_asked_of_the_story(held_out):
             has = [
                 "person" not in wanted or bool(set(task.given) & set(told.world.people)),
                 "pet" not in wanted or bool(set(task.given) & set(told.world.pets)),
-                "ends" not in wanted or ("happy" in task.given) == ("happy" in told.words[-30:]),
                 "count" not in wanted or f"{list(NUMBERS)[happenings(told.words) - 3]} things" in text,
             ]
             if task.is_right(told.words):

@@ -224,14 +224,13 @@ def _tell(teller: _Teller, titles: bool = True, world: World | None = None) -> W
         ends = 0.0 if happened < fewest else 1.0 if happened == most else 0.3
         if not _happen(teller, world, ends):
             break
-    _end(teller, world, title.ends)
+    _end(teller, world)
     return world
 
 
 class Title(NamedTuple):
     """What a title says in advance; what it leaves open is empty, or 0."""
 
-    ends: str = ""  # happy, or sad
     hero: str = ""  # who loves something
     loved: str = ""  # what is loved: a pet, or a thing with its colour
     parts: int = 0  # how much happens
@@ -243,9 +242,9 @@ def _title(teller: _Teller, titles: bool) -> Title:
     if teller.choose(_possible({**dict.fromkeys(OPENINGS, 1.0), "a": many * titles})) != "a":
         teller.say("there were")
         return Title()
-    ends = teller.choose({"story": 2.0, "happy story": 1.0, "sad story": 1.0}).removesuffix("story").strip()
+    teller.say("story")
     hero = loved = ""
-    parts, more = 0, teller.choose({"of": 4.0, "in": 1.0, ":": 1.0})
+    parts, more = 0, teller.choose({"of": 4.0, "in": 1.0})
     if more == "of":
         more = hero = teller.choose({"the": len(NAMES) / 2, **dict.fromkeys(NAMES, 1.0)})
         if hero == "the":
@@ -261,7 +260,7 @@ def _title(teller: _Teller, titles: bool) -> Title:
         teller.say("parts :")
     teller.of(OPENINGS)
     teller.say("there were")
-    return Title(ends, hero, loved, parts)
+    return Title(hero, loved, parts)
 
 
 def _introduce(teller: _Teller, world: World, title: Title) -> None:
@@ -336,16 +335,11 @@ def _happen(teller: _Teller, world: World, ends: float) -> bool:
     return True
 
 
-def _end(teller: _Teller, world: World, ends: str) -> None:
-    """Say how it ended for whoever loved something, as the title has it, and where two of all the others are."""
+def _end(teller: _Teller, world: World) -> None:
+    """Say how it ended for whoever loved something, and where two of all the others are."""
     name, thing = world.love
     holder = world.where[thing]
-    goes = f"{'ran' if thing in PETS else 'went'} from {holder} to"
-    teller.say(f"the {world.named(thing)}")
-    last = {f"was with {holder}": 1.4, **{f"{goes} {other}": 0.3 for other in world.people if other != holder}}
-    fits = {how: p for how, p in last.items() if ends in ("", "happy" if how.endswith(f" {name}") else "sad")}
-    holder = world.where[thing] = teller.choose(fits).split()[-1]
-    teller.say(f", so {name} was {'happy' if holder == name else 'sad'} .")
+    teller.say(f"the {world.named(thing)} was with {holder} , so {name} was {'happy' if holder == name else 'sad'} .")
     left = [*world.people, *(f"the {world.named(each)}" for each in world.things if each != thing)]
     for _ in range(2):
         told = teller.of(left)

@@ -48,7 +48,7 @@ def question(seed: int | str) -> Task:
     """Return a question about a story whose end isn't given; one in five asks for what the story does not say."""
     draw = random.Random(f"question {seed}")
     begin = without_end(story_words(f"question {seed}"))
-    world = world_of(begin)  # the end may move a thing once more
+    world = world_of(begin)
     asked, answer = draw.choice(_questions(world)) if draw.random() < 0.8 else _unanswerable(world, draw)
     given = (*begin, "question", ":", *asked.split(), "?", "answer", ":")
     said = (*answer.split(), ".") if answer else tuple(UNTOLD)
@@ -99,7 +99,7 @@ def _called(each: str) -> str:
 
 # What an instruction can ask for: how it is said, and whether a story with this world has it.
 Condition = tuple[str, Callable[[Story], bool]]
-WITH, WHICH = ("person", "thing", "pet"), ("love", "count")  # "a happy story with …", "in which …"
+WITH, WHICH = ("person", "thing", "pet"), ("love", "count")  # "a story with …", "in which …"
 
 
 def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
@@ -108,14 +108,12 @@ def conditions(told: Story, draw: random.Random) -> dict[str, Condition]:
     lover, loved = world.love
     name, thing, pets = draw.choice(world.people), draw.choice([*world.colours, ""]), world.pets
     colour, count = world.colours.get(thing, ""), happenings(told.words)
-    well = _ends_well(world)
     possible: dict[str, Condition] = {
         "person": (name, lambda other: name in other.world.people),
         "love": (
             f"{lover} loves the {world.named(loved)}",
             lambda other: _loves(other.world) == (lover, world.named(loved)),
         ),
-        "ends": ("happy" if well else "sad", lambda other: _ends_well(other.world) == well),
         "count": (f"{list(NUMBERS)[count - 3]} things happen", lambda other: happenings(other.words) == count),
     }
     if thing:
@@ -129,11 +127,6 @@ def _loves(world: World) -> tuple[str, str]:
     return world.love[0], world.named(world.love[1])
 
 
-def _ends_well(world: World) -> bool:
-    name, thing = world.love
-    return world.where[thing] == name
-
-
 def happenings(words: Sequence[str]) -> int:
     """Return how many things happen in a story: its sentences between the love and the end."""
     words = list(words)
@@ -141,7 +134,7 @@ def happenings(words: Sequence[str]) -> int:
     return words[begun + 1 : words.index("end")].count(".")
 
 
-HELD_OUT = ({"ends", "pet"}, {"count", "person"}, {"person", "thing"})  # asked together in no training
+HELD_OUT = ({"love", "pet"}, {"count", "person"}, {"person", "thing"})  # asked together in no training
 
 
 def instruction(seed: int | str, held_out: bool = False) -> Task:
@@ -153,7 +146,7 @@ def instruction(seed: int | str, held_out: bool = False) -> Task:
         kinds = draw.sample(sorted(possible), draw.randint(1, 3))
         if held_out == any(pair <= {*kinds} for pair in HELD_OUT):
             break
-    given = [f"tell a {possible['ends'][0]} story" if "ends" in kinds else "tell a story"]
+    given = ["tell a story"]
     for word, some in (("with", WITH), ("in which", WHICH)):
         if wanted := [possible[kind][0] for kind in kinds if kind in some]:
             given.append(f"{word} {' and '.join(wanted)}")
