@@ -193,7 +193,7 @@ def test_the_line_is_where_the_answers_own_code_failed(ask):
 @pytest.mark.parametrize(("inside", "said"), [("1", "is defined?"), ("", "is defined, and has that cell been run?")])
 def test_a_page_has_no_cell_to_be_run(ask, monkeypatch, inside, said):
     monkeypatch.setenv(IN_PAGES, inside) if inside else monkeypatch.delenv(IN_PAGES, raising=False)
-    assert f"Is it spelt the same where it {said}" in ask(doubled, lambda x: absent(x)).message  # noqa: F821
+    assert f"Is it spelt the same where it {said}" in ask(doubled, lambda x: absent(x)).message  # noqa: F821 (defined nowhere, on purpose)
 
 
 def recursing(x):
@@ -217,7 +217,7 @@ def test_no_exception_of_an_answer_escapes(ask, answer, name):
 
 
 def test_a_misspelt_name_is_recognised(ask):
-    assert ask(doubled, lambda weights: weigths).message.endswith("Perhaps you mean weights")  # noqa: F821
+    assert ask(doubled, lambda weights: weigths).message.endswith("Perhaps you mean weights")  # noqa: F821 (misspelt on purpose)
 
 
 def test_interrupt_escapes(ask):

@@ -98,11 +98,10 @@ def heatmap(  # noqa: PLR0913, what may be drawn in a matrix, each by its name
     gap = {"color": colours()["card"], "linewidth": min(1.5, 24 / max(n, m))}
     ax.hlines(range(1, n), 0, m, **gap)
     ax.vlines(range(1, m), 0, n, **gap)
-    for i, j in np.ndindex(n, m):
-        if not text:
-            break
-        ink = "card" if values[i, j] > top / 2 else "broken" if hidden is not None and all(hidden[i]) else "ink"
-        write(ax, j + 0.5, i + 0.5, text(i, j), ink, fontsize=text_size)
+    if text:
+        for i, j in np.ndindex(n, m):
+            ink = "card" if values[i, j] > top / 2 else "broken" if hidden is not None and all(hidden[i]) else "ink"
+            write(ax, j + 0.5, i + 0.5, text(i, j), ink, fontsize=text_size)
     if focus is not None:
         box(ax, 0, focus, m, 1, edge="query", clip_on=False, zorder=3)
     labels(ax, rows, cols, **names)

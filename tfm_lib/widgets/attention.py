@@ -1,6 +1,7 @@
 """The widget of chapter `attention`: a soft look-up of a query among keys, with weights and the mean of the values."""
 
 from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,6 +1,7 @@
 """The mask editor: set which query may see which key, and watch the weights renormalise."""
 
 from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

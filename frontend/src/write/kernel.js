@@ -4,6 +4,7 @@ import { KernelConnection } from "@jupyterlab/services/lib/kernel/default.js";
 
 const AT_ONCE = 2; // chapters that keep a kernel; each holds PyTorch
 const SECONDS = 14; // that an answer may run; its check ends a loop in it after ten, with a better sentence
+const PATIENT = 60; // seconds for which what another page runs is waited for, such as its import of PyTorch
 const SILENCE = 8000; // milliseconds without a connection, after which it is told
 const GRACE = 2000; // milliseconds after an interrupt
 
@@ -16,13 +17,13 @@ export async function local({ ask, settings }, chapter, setup) {
   const session = await ask("api/sessions", "POST", { path, name: chapter, type: "page", kernel: { name: "python3" } });
   const answers = () => ask(`api/kernels/${session.kernel.id}`).then(({ execution_state: state }) => state !== "busy");
   for (let waited = 0; !(await answers()); waited += 1) { // an answer of another page is being run, or was left running
-    if (waited < SECONDS) await new Promise((resolve) => setTimeout(resolve, 1000));
+    if (waited < PATIENT) await new Promise((resolve) => setTimeout(resolve, 1000));
     else await ask(`api/kernels/${session.kernel.id}/restart`, "POST");
   }
   const connection = new KernelConnection({ model: session.kernel, serverSettings: settings });
   let [running, prepared, lost] = [null, false, null]; // what is being run; whether `setup` has been; why nothing can be
   const give_up = (outcome) => running?.give_up(outcome);
-  const interrupt = () => ask(`api/kernels/${session.kernel.id}/interrupt`, "POST");
+  const interrupt = () => ask(`api/kernels/${session.kernel.id}/interrupt`, "POST", undefined, true); // sent also by a page that goes
   addEventListener("pagehide", () => running?.limited && interrupt()); // an endless loop does not outlive its page
   connection.statusChanged.connect((_, status) => { // a kernel that died answers nothing more; another may take its place
     if (!["dead", "restarting", "autorestarting"].includes(status)) return;

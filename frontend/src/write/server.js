@@ -5,8 +5,8 @@ export function server(base) {
   const settings = ServerConnection.makeSettings({ baseUrl: base, wsUrl: base.replace(/^http/, "ws"), token: "", appendToken: false });
   return {
     settings,
-    async ask(path, method = "GET", body = undefined) {
-      const answer = await ServerConnection.makeRequest(base + path, { method, body: body && JSON.stringify(body), keepalive: path.endsWith("/interrupt") }, settings);
+    async ask(path, method = "GET", body = undefined, keepalive = false) {
+      const answer = await ServerConnection.makeRequest(base + path, { method, body: body && JSON.stringify(body), keepalive }, settings);
       if (!answer.ok) {
         const said = await answer.json().then(({ message }) => message, () => "");
         throw new Error(`The server answers ${answer.status} to ${method} ${path}${said ? `: ${String(said).slice(0, 200)}` : "."}`);
